@@ -1,0 +1,60 @@
+//! Who the node is: its id, and the key that signs its proofs. The key never leaves this type.
+
+use ed25519_dalek::{Signer, SigningKey};
+use model::{
+    NodeId,
+    proof::{Proof, StepEvidence},
+};
+use std::fmt::{self, Write};
+
+use crate::host::SlotUse;
+
+/// A node's id and signing key.
+pub struct Identity {
+    node_id: NodeId,
+    key: SigningKey,
+}
+
+impl Identity {
+    /// From the 32 secret bytes of an Ed25519 key.
+    pub fn from_secret(node_id: NodeId, secret: &[u8; 32]) -> Self {
+        Self { node_id, key: SigningKey::from_bytes(secret) }
+    }
+
+    /// The node.
+    pub fn node_id(&self) -> &NodeId {
+        &self.node_id
+    }
+
+    /// The public key in hexadecimal, as the node is enrolled with.
+    pub fn public_key_hex(&self) -> String {
+        hex(self.key.verifying_key().as_bytes())
+    }
+
+    /// Signs what was seen on one slot. Nothing is added: a proof of a wipe that did not work says so.
+    pub fn prove(&self, slot: &SlotUse, nonce: &str, steps: Vec<StepEvidence>) -> Proof {
+        let mut proof = Proof {
+            node_id: self.node_id.clone(),
+            slot_id: slot.slot_id.clone(),
+            use_generation: slot.use_generation,
+            nonce: nonce.to_owned(),
+            steps,
+            signature: String::new(),
+        };
+        proof.signature = hex(&self.key.sign(&proof.signed_bytes()).to_bytes());
+        proof
+    }
+}
+
+impl fmt::Debug for Identity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Identity({})", self.node_id)
+    }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}

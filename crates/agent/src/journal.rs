@@ -1,0 +1,149 @@
+//! What the agent must remember across a crash, as an append-only list of records.
+//!
+//! A record is durable when [`Journal::append`] returns, and the agent acts only after that: the fence of an order is
+//! written before anything of it is done, and each change to the host before it is made. A write that fails leaves the
+//! journal in an unknown state, so the agent stops and has to be started again from what is really there.
+
+use crate::{book::Rank, host::Step};
+use model::{
+    NodeId, SlotId, TaskId,
+    task::{Task, TaskResult},
+};
+use serde::{Deserialize, Serialize};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// How one change to the host ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Outcome {
+    /// Whether it worked and was seen to work.
+    pub ok: bool,
+    /// What was seen, or what went wrong.
+    pub text: String,
+}
+
+/// One line of the journal.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "record", rename_all = "snake_case")]
+pub enum Record {
+    /// The agent started.
+    Booted {
+        /// Whose journal this is.
+        node_id: NodeId,
+        /// How many times it has started.
+        boot: i64,
+    },
+    /// The newest order for a slot, carried over when a journal is rewritten.
+    Marked {
+        /// The slot.
+        slot_id: SlotId,
+        /// How new.
+        rank: Rank,
+        /// Which order.
+        task_id: TaskId,
+    },
+    /// An order was taken; it is now the newest for each of its slots.
+    Accepted {
+        /// The order.
+        task: Task,
+    },
+    /// A change is about to be made.
+    Started {
+        /// Under which order.
+        task_id: TaskId,
+        /// Which.
+        step: Step,
+        /// For the how-manieth time.
+        turn: u32,
+    },
+    /// A change was made, or not.
+    Ended {
+        /// Under which order.
+        task_id: TaskId,
+        /// Which.
+        step: Step,
+        /// How it ended.
+        outcome: Outcome,
+    },
+    /// An order ended; this is its answer for ever.
+    Finished {
+        /// The answer.
+        result: TaskResult,
+    },
+    /// The control plane has the answer.
+    Acknowledged {
+        /// To which order.
+        task_id: TaskId,
+    },
+}
+
+/// The journal cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum JournalFault {
+    /// A read or write failed, and what is on the disk is unknown.
+    #[error("the journal could not be read or written: {0}")]
+    Io(String),
+    /// It belongs to another node: this disk or this key is in the wrong machine.
+    #[error("the journal belongs to {0}")]
+    OtherNode(NodeId),
+}
+
+/// A durable list of records.
+pub trait Journal {
+    /// Everything that was written, in order.
+    fn load(&self) -> Result<Vec<Record>, JournalFault>;
+    /// Adds one record; it is durable when this returns.
+    fn append(&mut self, record: &Record) -> Result<(), JournalFault>;
+    /// Replaces everything at once; after a crash either the old or the new list is there.
+    fn rewrite(&mut self, records: &[Record]) -> Result<(), JournalFault>;
+}
+
+/// A journal in memory. Clones share their contents, so a handle kept outside outlives a crash of the agent; a simulated
+/// host has nothing else that needs to last.
+#[derive(Debug, Clone, Default)]
+pub struct MemoryJournal(Arc<Mutex<Contents>>);
+
+#[derive(Debug, Default)]
+struct Contents {
+    records: Vec<Record>,
+    broken: bool,
+}
+
+impl MemoryJournal {
+    /// An empty one.
+    pub fn new() -> Self {
+        Self::default()
+    }
+    /// What is in it.
+    pub fn records(&self) -> Vec<Record> {
+        self.contents().records.clone()
+    }
+    /// From now on every write fails, or works again.
+    pub fn set_broken(&self, broken: bool) {
+        self.contents().broken = broken;
+    }
+    fn contents(&self) -> MutexGuard<'_, Contents> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+    fn writable(&self) -> Result<MutexGuard<'_, Contents>, JournalFault> {
+        let contents = self.contents();
+        if contents.broken {
+            Err(JournalFault::Io("the simulated disk refuses writes".to_owned()))
+        } else {
+            Ok(contents)
+        }
+    }
+}
+
+impl Journal for MemoryJournal {
+    fn load(&self) -> Result<Vec<Record>, JournalFault> {
+        Ok(self.records())
+    }
+    fn append(&mut self, record: &Record) -> Result<(), JournalFault> {
+        self.writable()?.records.push(record.clone());
+        Ok(())
+    }
+    fn rewrite(&mut self, records: &[Record]) -> Result<(), JournalFault> {
+        self.writable()?.records = records.to_vec();
+        Ok(())
+    }
+}

@@ -1,0 +1,141 @@
+//! An allocation: from a wish to a running guest, and from there to proof that the guest is gone.
+//!
+//! Orders to the node are numbered across both kinds (`last_attempt` + 1), so a release always carries a higher fence than
+//! every attempt to start what it ends. Giving back wins over everything: as soon as it is wanted, nothing more is started.
+//! An order is repeated a bounded number of times; after that the allocation waits for an operator and says so. A node
+//! that is silent gets no orders, and a running guest is never touched because of silence.
+
+use crate::{
+    diagram,
+    order::{Orders, Rule},
+};
+pub use model::allocation::{Desired, State};
+use model::{
+    Timestamp,
+    lifecycle::{Next, Wait},
+    task::TaskState,
+};
+
+/// What the decider sees.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct View {
+    /// Where the workflow stands.
+    pub state: State,
+    /// What the owner wants.
+    pub desired: Desired,
+    /// Placement found nothing for it.
+    pub placement_refused: bool,
+    /// It could not be built: it ends as `failed`, however long its release takes.
+    pub provision_failed: bool,
+    /// Its node has been heard of lately. Of no meaning before placement.
+    pub node_online: bool,
+    /// Orders to start the guest.
+    pub provision: Orders,
+    /// Orders to stop it and wipe its slots.
+    pub release: Orders,
+    /// The highest attempt number of any order given for this allocation; 0 before the first.
+    pub last_attempt: i64,
+}
+
+/// What an allocation may ask of the outside.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Effect {
+    /// Find slots and claim them, or record that there are none.
+    Place,
+    /// Order the node to start the guest.
+    OrderProvision {
+        /// The number of this order.
+        attempt: i64,
+    },
+    /// Order the node to stop the guest and wipe its slots.
+    OrderRelease {
+        /// The number of this order.
+        attempt: i64,
+    },
+}
+
+/// The published graph. `requested → reserved` is the placement applier's; all others are the driver's.
+pub const EDGES: &[(State, State)] = &[
+    (State::Requested, State::Reserved),
+    (State::Requested, State::Refused),
+    (State::Requested, State::Released),
+    (State::Reserved, State::Provisioning),
+    (State::Reserved, State::Releasing),
+    (State::Provisioning, State::Running),
+    (State::Provisioning, State::Releasing),
+    (State::Running, State::Releasing),
+    (State::Releasing, State::Released),
+    (State::Releasing, State::Failed),
+];
+
+/// The graph as Mermaid text.
+pub fn diagram() -> String {
+    diagram::mermaid(State::Requested, EDGES)
+}
+
+/// No more orders of one kind than this; then an operator is waited for.
+pub const ORDERS_MAX: i64 = 5;
+
+const PROVISION: Rule<'static> =
+    Rule { purpose: "start the guest", given_max: ORDERS_MAX, exhausted_code: "provision_needs_operator" };
+const RELEASE: Rule<'static> =
+    Rule { purpose: "stop the guest", given_max: ORDERS_MAX, exhausted_code: "release_needs_operator" };
+
+// Orders have deadlines of their own, and answers poke; these are for the alert and for a lost poke.
+const ORDER_BUDGET_S: i64 = 600;
+const ORDER_LOOK_S: i64 = 15;
+
+/// What should happen next.
+pub fn decide(view: &View, now: Timestamp) -> Next<State, Effect> {
+    let release_wanted = view.desired == Desired::Released;
+    match view.state {
+        State::Released | State::Refused | State::Failed => Next::Forget,
+        State::Requested if release_wanted => Next::Enter(State::Released),
+        State::Requested if view.placement_refused => Next::Enter(State::Refused),
+        State::Requested => Next::Do(Effect::Place),
+        State::Reserved | State::Provisioning | State::Running if release_wanted => Next::Enter(State::Releasing),
+        State::Reserved if view.provision.newest.is_some() => Next::Enter(State::Provisioning),
+        State::Reserved => order_provision(view, now),
+        State::Provisioning => provisioning(view, now),
+        State::Running => Next::Forget,
+        State::Releasing => releasing(view, now),
+    }
+}
+
+/// Whether entering `to` from this view records that the allocation could not be built.
+pub fn records_failure(view: &View, to: State) -> bool {
+    view.state == State::Provisioning && to == State::Releasing && view.provision.ended(TaskState::Failed)
+}
+
+fn provisioning(view: &View, now: Timestamp) -> Next<State, Effect> {
+    if view.provision.ended(TaskState::Succeeded) {
+        Next::Enter(State::Running)
+    } else if view.provision.ended(TaskState::Failed) {
+        Next::Enter(State::Releasing)
+    } else if view.provision.is_open() {
+        Next::Wait(Wait::new("node_building", "The node is starting the guest.", ORDER_BUDGET_S, ORDER_LOOK_S))
+    } else {
+        order_provision(view, now)
+    }
+}
+
+fn releasing(view: &View, now: Timestamp) -> Next<State, Effect> {
+    if view.release.ended(TaskState::Succeeded) {
+        Next::Enter(if view.provision_failed { State::Failed } else { State::Released })
+    } else if view.release.is_open() {
+        let because = "The node is stopping the guest and wiping its slots.";
+        Next::Wait(Wait::new("node_releasing", because, ORDER_BUDGET_S, ORDER_LOOK_S))
+    } else {
+        match view.release.next_allowed(&RELEASE, view.node_online, now) {
+            Ok(()) => Next::Do(Effect::OrderRelease { attempt: view.last_attempt + 1 }),
+            Err(wait) => Next::Wait(wait),
+        }
+    }
+}
+
+fn order_provision(view: &View, now: Timestamp) -> Next<State, Effect> {
+    match view.provision.next_allowed(&PROVISION, view.node_online, now) {
+        Ok(()) => Next::Do(Effect::OrderProvision { attempt: view.last_attempt + 1 }),
+        Err(wait) => Next::Wait(wait),
+    }
+}

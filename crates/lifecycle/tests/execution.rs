@@ -1,0 +1,347 @@
+//! Allocations, slots, nodes and orders: how they get from a wish to proof.
+
+use lifecycle::{
+    Next, allocation, node,
+    order::{OrderView, Orders},
+    slot, task,
+};
+use model::{Timestamp, proof::ProofFault, task::TaskState};
+use proptest::prelude::*;
+
+const NOW: Timestamp = Timestamp::from_micros(1_000_000_000);
+
+fn ended(state: TaskState, given: i64) -> Orders {
+    Orders { newest: Some(OrderView { state, since: Timestamp::from_micros(0) }), given }
+}
+
+fn wished(state: allocation::State) -> allocation::View {
+    allocation::View {
+        state,
+        desired: allocation::Desired::Running,
+        placement_refused: false,
+        provision_failed: false,
+        node_online: true,
+        provision: Orders::default(),
+        release: Orders::default(),
+        last_attempt: 0,
+    }
+}
+
+fn given_back(state: allocation::State) -> allocation::View {
+    allocation::View { desired: allocation::Desired::Released, ..wished(state) }
+}
+
+fn wait_code<S: std::fmt::Debug, E: std::fmt::Debug>(next: Next<S, E>) -> String {
+    match next {
+        Next::Wait(wait) => {
+            assert!(wait.at_most_s >= 0 && wait.look_again_s > 0 && wait.because.ends_with('.'), "{wait:?}");
+            wait.code
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_wish_is_placed_ordered_and_run() {
+    use allocation::{Effect, State, decide};
+    assert_eq!(decide(&wished(State::Requested), NOW), Next::Do(Effect::Place));
+    let mut view = wished(State::Reserved);
+    assert_eq!(decide(&view, NOW), Next::Do(Effect::OrderProvision { attempt: 1 }));
+    view.provision = ended(TaskState::Pending, 1);
+    assert_eq!(decide(&view, NOW), Next::Enter(State::Provisioning));
+    view.state = State::Provisioning;
+    assert_eq!(wait_code(decide(&view, NOW)), "node_building");
+    view.provision = ended(TaskState::Succeeded, 1);
+    assert_eq!(decide(&view, NOW), Next::Enter(State::Running));
+    view.state = State::Running;
+    assert_eq!(decide(&view, NOW), Next::Forget);
+}
+
+#[test]
+fn a_wish_without_a_place_is_refused() {
+    use allocation::{State, decide};
+    let view = allocation::View { placement_refused: true, ..wished(State::Requested) };
+    assert_eq!(decide(&view, NOW), Next::Enter(State::Refused));
+}
+
+#[test]
+fn giving_back_wins_over_everything() {
+    use allocation::{Effect, State, decide};
+    assert_eq!(decide(&given_back(State::Requested), NOW), Next::Enter(State::Released));
+    for state in [State::Reserved, State::Provisioning, State::Running] {
+        let view = allocation::View { provision: ended(TaskState::Succeeded, 1), ..given_back(state) };
+        assert_eq!(decide(&view, NOW), Next::Enter(State::Releasing), "{state}");
+        assert!(!allocation::records_failure(&view, State::Releasing), "{state}");
+    }
+    let view = allocation::View { last_attempt: 2, ..given_back(State::Releasing) };
+    assert_eq!(decide(&view, NOW), Next::Do(Effect::OrderRelease { attempt: 3 }), "above every order to start it");
+}
+
+#[test]
+fn what_could_not_be_built_is_cleaned_up_and_ends_as_failed() {
+    use allocation::{State, decide};
+    let mut view = allocation::View { provision: ended(TaskState::Failed, 1), ..wished(State::Provisioning) };
+    assert_eq!(decide(&view, NOW), Next::Enter(State::Releasing));
+    assert!(allocation::records_failure(&view, State::Releasing));
+    (view.state, view.provision_failed) = (State::Releasing, true);
+    view.release = ended(TaskState::Delivered, 1);
+    assert_eq!(wait_code(decide(&view, NOW)), "node_releasing");
+    view.release = ended(TaskState::Succeeded, 1);
+    assert_eq!(decide(&view, NOW), Next::Enter(State::Failed));
+}
+
+#[test]
+fn an_unanswered_order_is_given_again_five_times_and_then_an_operator_is_waited_for() {
+    use allocation::{Effect, State, decide};
+    for given in 1..allocation::ORDERS_MAX {
+        let view = allocation::View {
+            provision: ended(TaskState::Expired, given),
+            last_attempt: given,
+            ..wished(State::Provisioning)
+        };
+        assert_eq!(decide(&view, NOW), Next::Do(Effect::OrderProvision { attempt: given + 1 }));
+    }
+    let mut view = allocation::View { provision: ended(TaskState::Expired, 5), ..wished(State::Provisioning) };
+    assert_eq!(wait_code(decide(&view, NOW)), "provision_needs_operator");
+    view.desired = allocation::Desired::Released;
+    assert_eq!(decide(&view, NOW), Next::Enter(State::Releasing), "the owner need not wait for the operator");
+    let stuck = allocation::View { release: ended(TaskState::Failed, 5), ..given_back(State::Releasing) };
+    assert_eq!(wait_code(decide(&stuck, NOW)), "release_needs_operator");
+}
+
+#[test]
+fn a_silent_node_stops_orders_and_leaves_running_guests_alone() {
+    use allocation::{State, decide};
+    let silent = |view: allocation::View| allocation::View { node_online: false, ..view };
+    assert_eq!(wait_code(decide(&silent(wished(State::Reserved)), NOW)), "node_silent");
+    assert_eq!(wait_code(decide(&silent(given_back(State::Releasing)), NOW)), "node_silent");
+    assert_eq!(decide(&silent(wished(State::Running)), NOW), Next::Forget);
+}
+
+fn blocked() -> slot::View {
+    slot::View {
+        state: slot::State::CleanupBlocked,
+        claim_active: false,
+        proof: slot::ProofView::Faulty(ProofFault::StepMissing),
+        node_online: true,
+        rewipe: Orders::default(),
+        last_attempt: 4,
+    }
+}
+
+#[test]
+fn only_a_valid_proof_makes_a_slot_available() {
+    use slot::{ProofView, State, decide};
+    let faults = ProofFault::ALL.iter().map(|fault| ProofView::Faulty(*fault));
+    for proof in faults.chain([ProofView::Missing]) {
+        let view = slot::View { state: State::Wiping, proof, ..blocked() };
+        assert_eq!(decide(&view, NOW), Next::Enter(State::CleanupBlocked), "{proof:?}");
+    }
+    for state in [State::Wiping, State::CleanupBlocked] {
+        let view = slot::View { state, proof: ProofView::Valid, ..blocked() };
+        assert_eq!(decide(&view, NOW), Next::Enter(State::Available));
+        assert_eq!(wait_code(decide(&slot::View { claim_active: true, ..view }, NOW)), "claim_active");
+    }
+}
+
+#[test]
+fn a_blocked_slot_is_wiped_three_more_times_and_then_rests_blocked() {
+    use slot::{Effect, decide};
+    assert_eq!(decide(&blocked(), NOW), Next::Do(Effect::OrderRewipe { attempt: 5 }));
+    assert_eq!(
+        wait_code(decide(&slot::View { rewipe: ended(TaskState::Pending, 1), ..blocked() }, NOW)),
+        "node_rewiping"
+    );
+    assert_eq!(wait_code(decide(&slot::View { node_online: false, ..blocked() }, NOW)), "node_silent");
+    let again = slot::View { rewipe: ended(TaskState::Succeeded, 2), ..blocked() };
+    assert_eq!(decide(&again, NOW), Next::Do(Effect::OrderRewipe { attempt: 5 }), "an answer is not a proof");
+    let exhausted = slot::View { rewipe: ended(TaskState::Succeeded, 3), ..blocked() };
+    let Next::Wait(wait) = decide(&exhausted, NOW) else { panic!("rests blocked") };
+    assert_eq!(wait.code, "cleanup_needs_operator");
+    assert!(wait.because.contains("a step of the proof is missing or failed"), "{}", wait.because);
+}
+
+#[test]
+fn a_node_is_online_for_thirty_seconds_after_each_call() {
+    use node::{State, View, decide};
+    let seen = |state, seconds_ago: i64| View { state, last_seen: Some(NOW.plus_seconds(-seconds_ago)) };
+    assert_eq!(wait_code(decide(&View { state: State::Enrolled, last_seen: None }, NOW)), "never_heard");
+    assert_eq!(decide(&seen(State::Enrolled, 0), NOW), Next::Enter(State::Online));
+    assert_eq!(decide(&seen(State::Silent, 29), NOW), Next::Enter(State::Online));
+    assert_eq!(decide(&seen(State::Online, 30), NOW), Next::Enter(State::Silent));
+    assert_eq!(wait_code(decide(&seen(State::Silent, 30), NOW)), "node_silent");
+    let Next::Wait(wait) = decide(&seen(State::Online, 20), NOW) else { panic!("looks again when the lease ends") };
+    assert_eq!((wait.code.as_str(), wait.look_again_s), ("listening", 10));
+    let Next::Wait(wait) = decide(&seen(State::Online, -1000), NOW) else { panic!("a clock that jumped back") };
+    assert_eq!(wait.look_again_s, node::LEASE_S);
+}
+
+#[test]
+fn an_order_waits_until_its_deadline_and_not_longer() {
+    use task::{State, View, decide};
+    let open =
+        |state| View { state, state_since: NOW.plus_seconds(-5), deadline: NOW.plus_seconds(7), superseded: false };
+    assert_eq!(wait_code(decide(&open(State::Pending), NOW)), "awaiting_poll");
+    let Next::Wait(wait) = decide(&open(State::Delivered), NOW) else { panic!("waits") };
+    assert_eq!((wait.code.as_str(), wait.look_again_s), ("awaiting_answer", 7));
+    assert_eq!(decide(&open(State::Delivered), NOW.plus_seconds(7)), Next::Enter(State::Expired));
+    assert_eq!(decide(&View { superseded: true, ..open(State::Pending) }, NOW), Next::Enter(State::Expired));
+    for state in [State::Succeeded, State::Failed, State::Expired] {
+        assert_eq!(decide(&open(state), NOW.plus_seconds(99)), Next::Forget);
+    }
+}
+
+fn any_orders() -> impl Strategy<Value = Orders> {
+    let newest = (prop::sample::select(TaskState::ALL), 0i64..2_000)
+        .prop_map(|(state, s)| OrderView { state, since: Timestamp::from_micros(0).plus_seconds(s) });
+    (prop::option::of(newest), 1i64..7)
+        .prop_map(|(newest, given)| Orders { newest, given: newest.map_or(0, |_| given) })
+}
+
+fn any_allocation() -> impl Strategy<Value = allocation::View> {
+    let states = (prop::sample::select(allocation::State::ALL), prop::sample::select(allocation::Desired::ALL));
+    (states, prop::array::uniform3(any::<bool>()), any_orders(), any_orders()).prop_map(
+        |((state, desired), [placement_refused, provision_failed, node_online], provision, release)| allocation::View {
+            state,
+            desired,
+            placement_refused,
+            provision_failed,
+            node_online,
+            provision,
+            release,
+            last_attempt: provision.given + release.given,
+        },
+    )
+}
+
+// What the outside does when an order is looked at: it is fetched and then ends one way or another.
+fn answer(orders: &mut Orders, with: TaskState, now: Timestamp) {
+    if let Some(order) = orders.newest.as_mut().filter(|order| !order.state.is_terminal()) {
+        *order = OrderView { state: with, since: now };
+    }
+}
+
+fn give(orders: &mut Orders, now: Timestamp) {
+    *orders = Orders { newest: Some(OrderView { state: TaskState::Pending, since: now }), given: orders.given + 1 };
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(1000))]
+
+    #[test]
+    fn an_allocation_moves_only_along_its_graph(view in any_allocation()) {
+        match allocation::decide(&view, NOW) {
+            Next::Enter(to) => {
+                prop_assert!(allocation::EDGES.contains(&(view.state, to)));
+                prop_assert!(to != allocation::State::Released && to != allocation::State::Failed
+                    || view.state == allocation::State::Requested || view.release.ended(TaskState::Succeeded),
+                    "claims end only when the guest is proved gone");
+            }
+            Next::Do(allocation::Effect::OrderProvision { attempt }) => {
+                prop_assert_eq!(view.desired, allocation::Desired::Running);
+                prop_assert!(view.node_online && attempt > view.last_attempt && view.provision.given < allocation::ORDERS_MAX);
+            }
+            Next::Do(allocation::Effect::OrderRelease { attempt }) => {
+                prop_assert!(view.node_online && attempt > view.last_attempt && view.release.given < allocation::ORDERS_MAX);
+            }
+            Next::Do(allocation::Effect::Place) => prop_assert_eq!(view.state, allocation::State::Requested),
+            Next::Forget => prop_assert!(view.state.is_terminal() || view.state == allocation::State::Running),
+            Next::Wait(wait) => prop_assert!(wait.look_again_s > 0),
+        }
+    }
+
+    // Orders end as drawn, and well once the draws run out; the owner gives it back at some point.
+    #[test]
+    fn an_allocation_always_comes_to_rest(
+        draws in prop::collection::vec(prop::sample::select(&[TaskState::Succeeded, TaskState::Failed, TaskState::Expired][..]), 0..14),
+        back_at in 0usize..60, refused in any::<bool>(),
+    ) {
+        let (mut view, mut now, mut draws) = (wished(allocation::State::Requested), NOW, draws.into_iter());
+        for round in 0..200 {
+            if round == back_at {
+                view.desired = allocation::Desired::Released;
+            }
+            let at_rest = match allocation::decide(&view, now) {
+                Next::Enter(to) => {
+                    prop_assert!(allocation::EDGES.contains(&(view.state, to)));
+                    view.provision_failed |= allocation::records_failure(&view, to);
+                    view.state = to;
+                    false
+                }
+                Next::Do(allocation::Effect::Place) if refused => { view.placement_refused = true; false }
+                Next::Do(allocation::Effect::Place) => { view.state = allocation::State::Reserved; false }
+                Next::Do(allocation::Effect::OrderProvision { attempt }) => {
+                    give(&mut view.provision, now);
+                    view.last_attempt = attempt;
+                    false
+                }
+                Next::Do(allocation::Effect::OrderRelease { attempt }) => {
+                    give(&mut view.release, now);
+                    view.last_attempt = attempt;
+                    false
+                }
+                Next::Wait(wait) => {
+                    now = now.plus_seconds(wait.look_again_s);
+                    let ends = draws.next().unwrap_or(TaskState::Succeeded);
+                    answer(&mut view.provision, ends, now);
+                    answer(&mut view.release, ends, now);
+                    wait.code.ends_with("_needs_operator")
+                }
+                Next::Forget => true,
+            };
+            if at_rest && round > back_at {
+                let stuck = view.release.given == allocation::ORDERS_MAX;
+                prop_assert!(view.state.is_terminal() || stuck, "{:?}", view);
+                return Ok(());
+            }
+        }
+        prop_assert!(false, "never came to rest: {:?}", view);
+    }
+
+    #[test]
+    fn a_slot_moves_only_along_its_graph_and_is_sold_only_on_proof(
+        state in prop::sample::select(slot::State::ALL), flags in prop::array::uniform2(any::<bool>()),
+        proof in 0usize..7, rewipe in any_orders(), last_attempt in 0i64..9,
+    ) {
+        use slot::{Effect, ProofView, State, View, decide};
+        let proof = match proof {
+            0 => ProofView::Missing,
+            6 => ProofView::Valid,
+            n => ProofView::Faulty(ProofFault::ALL[n - 1]),
+        };
+        let view = View { state, claim_active: flags[0], proof, node_online: flags[1], rewipe, last_attempt };
+        match decide(&view, NOW) {
+            Next::Enter(to) => {
+                prop_assert!(slot::EDGES.contains(&(state, to)));
+                prop_assert!(!view.claim_active);
+                prop_assert_eq!(to == State::Available, proof == ProofView::Valid);
+            }
+            Next::Do(Effect::OrderRewipe { attempt }) => {
+                prop_assert!(!view.claim_active && attempt > last_attempt && rewipe.given < slot::REWIPES_MAX && !rewipe.is_open());
+            }
+            Next::Wait(wait) => prop_assert!(wait.look_again_s > 0),
+            Next::Forget => prop_assert!(!matches!(state, State::Wiping | State::CleanupBlocked)),
+        }
+    }
+
+    #[test]
+    fn nodes_and_orders_move_only_along_their_graphs(
+        node_state in prop::sample::select(node::State::ALL), seen in prop::option::of(0i64..2_000),
+        task_state in prop::sample::select(task::State::ALL), deadline in 0i64..2_000, superseded in any::<bool>(),
+    ) {
+        let last_seen = seen.map(|s| Timestamp::from_micros(0).plus_seconds(s));
+        match node::decide(&node::View { state: node_state, last_seen }, NOW) {
+            Next::Enter(to) => prop_assert!(node::EDGES.contains(&(node_state, to))),
+            Next::Wait(wait) => prop_assert!(wait.look_again_s > 0),
+            Next::Do(never) => match never {},
+            Next::Forget => prop_assert!(false, "a node is always looked at again"),
+        }
+        let view = task::View { state: task_state, state_since: NOW, deadline: Timestamp::from_micros(0).plus_seconds(deadline), superseded };
+        match task::decide(&view, NOW) {
+            Next::Enter(to) => prop_assert!(task::EDGES.contains(&(task_state, to))),
+            Next::Wait(wait) => prop_assert!(wait.look_again_s > 0 && !task_state.is_terminal()),
+            Next::Do(never) => match never {},
+            Next::Forget => prop_assert!(task_state.is_terminal()),
+        }
+    }
+}

@@ -1,0 +1,47 @@
+//! Events: one append-only record per committed transition of a versioned object. Timeline, stream and audit are views of it.
+
+text_enum! {
+    /// The nouns whose changes are recorded.
+    Noun {
+        /// A tenant.
+        Tenant = "tenant",
+        /// A project.
+        Project = "project",
+        /// A person or service account.
+        Principal = "principal",
+        /// A membership.
+        Member = "member",
+        /// An API token.
+        Token = "token",
+        /// A region.
+        Region = "region",
+        /// A pool.
+        Pool = "pool",
+        /// A SKU.
+        Sku = "sku",
+        /// A node.
+        Node = "node",
+        /// A slot.
+        Slot = "slot",
+        /// An allocation.
+        Allocation = "allocation",
+        /// A task.
+        Task = "task",
+    }
+}
+
+text_enum! {
+    /// What happened to the object.
+    Change {
+        /// It came to be.
+        Created = "created",
+        /// Its description changed.
+        Updated = "updated",
+        /// Somebody wants something else of it.
+        Wished = "wished",
+        /// Its workflow moved.
+        StateChanged = "state_changed",
+        /// It ended.
+        Deleted = "deleted",
+    }
+}

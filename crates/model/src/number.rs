@@ -1,0 +1,77 @@
+//! Numbers with limits: each type states its range once, in its error and in its JSON schema.
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Serialize};
+use std::{borrow::Cow, fmt};
+
+/// A number outside the range of its type.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("expected a whole number from {min} to {max}")]
+pub struct OutOfRange {
+    /// The smallest accepted value.
+    pub min: i64,
+    /// The largest accepted value.
+    pub max: i64,
+}
+
+macro_rules! numbers {
+    ($($(#[$meta:meta])* $name:ident = $min:literal ..= $max:literal),+ $(,)?) => { $(
+        $(#[$meta])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[serde(try_from = "i64", into = "i64")]
+        pub struct $name(i64);
+
+        impl $name {
+            /// The smallest accepted value.
+            pub const MIN: i64 = $min;
+            /// The largest accepted value.
+            pub const MAX: i64 = $max;
+            /// The number itself.
+            pub const fn get(self) -> i64 { self.0 }
+        }
+        impl TryFrom<i64> for $name {
+            type Error = OutOfRange;
+            fn try_from(value: i64) -> Result<Self, OutOfRange> {
+                if (Self::MIN..=Self::MAX).contains(&value) { Ok(Self(value)) } else { Err(OutOfRange { min: $min, max: $max }) }
+            }
+        }
+        impl From<$name> for i64 {
+            fn from(number: $name) -> i64 { number.0 }
+        }
+        impl std::str::FromStr for $name {
+            type Err = OutOfRange;
+            fn from_str(text: &str) -> Result<Self, OutOfRange> {
+                let value: i64 = text.parse().map_err(|_| OutOfRange { min: $min, max: $max })?;
+                Self::try_from(value)
+            }
+        }
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result { write!(f, "{}", self.0) }
+        }
+        impl JsonSchema for $name {
+            fn schema_name() -> Cow<'static, str> { stringify!($name).into() }
+            fn json_schema(_: &mut SchemaGenerator) -> Schema {
+                json_schema!({ "type": "integer", "format": "int64", "minimum": Self::MIN, "maximum": Self::MAX })
+            }
+        }
+    )+ };
+}
+
+numbers! {
+    /// GPUs in one allocation.
+    GpuCount = 1..=64,
+    /// GPUs a project may hold at once.
+    GpuCap = 0..=1_000_000,
+    /// Virtual CPUs that go with one GPU.
+    VcpusPerGpu = 1..=1024,
+    /// Memory that goes with one GPU, in MiB.
+    MemoryMibPerGpu = 1..=16_777_216,
+    /// A price in millionths of the platform's currency per GPU and hour.
+    PriceMicrosPerGpuHour = 0..=1_000_000_000_000,
+    /// How long a token lives, in seconds: a minute to a year.
+    TokenLifetimeS = 60..=31_536_000,
+    /// Items on one page.
+    PageSize = 1..=200,
+    /// A position in the event stream; 0 is before the first event.
+    EventPosition = 0..=9_007_199_254_740_991,
+}

@@ -1,0 +1,148 @@
+//! Text that people write: names, short slugs, e-mail addresses, notes. Each type has one rule, states it in its error and
+//! in its JSON schema, and refuses control characters, so nothing written by a tenant can break a log line, a table or SQL.
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::{borrow::Cow, fmt, str::FromStr};
+
+/// A word that is not in a fixed list.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{word}` is not one of {accepted:?}")]
+pub struct UnknownWord {
+    /// What was given.
+    pub word: String,
+    /// What would have been accepted.
+    pub accepted: &'static [&'static str],
+}
+
+/// A text that breaks the rule of its type.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("expected {expected}")]
+pub struct BadText {
+    /// The rule in words.
+    pub expected: &'static str,
+}
+
+macro_rules! texts {
+    ($($(#[$meta:meta])* $name:ident { rule: $rule:literal, pattern: $pattern:literal, max: $max:literal, example: $example:literal, check: $check:expr }),+ $(,)?) => { $(
+        $(#[$meta])*
+        #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub struct $name(String);
+
+        impl $name {
+            /// The text itself.
+            pub fn as_str(&self) -> &str { &self.0 }
+        }
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result { f.write_str(&self.0) }
+        }
+        impl FromStr for $name {
+            type Err = BadText;
+            fn from_str(text: &str) -> Result<Self, BadText> {
+                let check: fn(&str) -> bool = $check;
+                if text.chars().count() <= $max && check(text) { Ok(Self(text.to_owned())) } else { Err(BadText { expected: $rule }) }
+            }
+        }
+        impl Serialize for $name {
+            fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> { s.serialize_str(&self.0) }
+        }
+        impl<'de> Deserialize<'de> for $name {
+            fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
+                String::deserialize(d)?.parse().map_err(serde::de::Error::custom)
+            }
+        }
+        impl JsonSchema for $name {
+            fn schema_name() -> Cow<'static, str> { stringify!($name).into() }
+            fn json_schema(_: &mut SchemaGenerator) -> Schema {
+                json_schema!({ "type": "string", "minLength": 1, "maxLength": $max, "pattern": $pattern, "description": $rule, "examples": [$example] })
+            }
+        }
+    )+ };
+}
+
+fn is_slug_shaped(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    let edge = |b: &u8| b.is_ascii_lowercase() || b.is_ascii_digit();
+    bytes.first().is_some_and(|b| b.is_ascii_lowercase())
+        && bytes.last().is_some_and(edge)
+        && bytes.iter().all(|b| edge(b) || *b == b'-')
+}
+
+// Letters people write names in, as ranges that a JSON Schema pattern can state too. No control, format or
+// direction-changing characters, and no space but the plain one.
+fn is_name_character(c: char) -> bool {
+    matches!(c, '!'..='~' | '\u{a1}'..='\u{ac}' | '\u{ae}'..='\u{24f}' | '\u{370}'..='\u{4ff}' | '\u{3041}'..='\u{30ff}' | '\u{4e00}'..='\u{9fff}' | '\u{ac00}'..='\u{d7a3}')
+}
+
+fn is_plain_line(text: &str) -> bool {
+    let edge_ok = text.chars().next().is_some_and(is_name_character) && text.chars().next_back().is_some_and(is_name_character);
+    edge_ok && text.chars().all(|c| c == ' ' || is_name_character(c))
+}
+
+fn is_email_shaped(text: &str) -> bool {
+    let Some((local, domain)) = text.split_once('@') else { return false };
+    let word = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit();
+    !local.is_empty()
+        && local.bytes().all(|b| word(b) || matches!(b, b'.' | b'_' | b'+' | b'-'))
+        && !domain.is_empty()
+        && domain.split('.').all(|label| {
+            !label.is_empty() && label.bytes().all(|b| word(b) || b == b'-') && !label.starts_with('-') && !label.ends_with('-')
+        })
+}
+
+texts! {
+    /// A short machine-friendly name, unique where it is used: `acme`, `eu-1`, `h200-sxm-slice`.
+    Slug {
+        rule: "1 to 40 lower-case letters, digits and hyphens, starting with a letter and ending with a letter or digit",
+        pattern: "^[a-z]([a-z0-9-]*[a-z0-9])?$", max: 40, example: "acme", check: is_slug_shaped
+    },
+    /// A name for people to read.
+    DisplayName {
+        rule: "1 to 80 printable letters, digits, punctuation and inner spaces (Latin, Greek, Cyrillic, Japanese, Chinese, Korean)",
+        pattern: "^[!-~\\u00a1-\\u00ac\\u00ae-\\u024f\\u0370-\\u04ff\\u3041-\\u30ff\\u4e00-\\u9fff\\uac00-\\ud7a3]([ -~\\u00a1-\\u00ac\\u00ae-\\u024f\\u0370-\\u04ff\\u3041-\\u30ff\\u4e00-\\u9fff\\uac00-\\ud7a3]*[!-~\\u00a1-\\u00ac\\u00ae-\\u024f\\u0370-\\u04ff\\u3041-\\u30ff\\u4e00-\\u9fff\\uac00-\\ud7a3])?$", max: 80, example: "Acme Research", check: is_plain_line
+    },
+    /// An e-mail address in lower case, used as the name of a person.
+    Email {
+        rule: "an e-mail address in lower case such as ada@acme.example",
+        pattern: "^[a-z0-9._+-]+@[a-z0-9]([a-z0-9-]*[a-z0-9])?(\\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$", max: 120, example: "ada@acme.example", check: is_email_shaped
+    },
+    /// A remark that explains an action, kept with it.
+    Note {
+        rule: "1 to 200 printable letters, digits, punctuation and inner spaces (Latin, Greek, Cyrillic, Japanese, Chinese, Korean)",
+        pattern: "^[!-~\\u00a1-\\u00ac\\u00ae-\\u024f\\u0370-\\u04ff\\u3041-\\u30ff\\u4e00-\\u9fff\\uac00-\\ud7a3]([ -~\\u00a1-\\u00ac\\u00ae-\\u024f\\u0370-\\u04ff\\u3041-\\u30ff\\u4e00-\\u9fff\\uac00-\\ud7a3]*[!-~\\u00a1-\\u00ac\\u00ae-\\u024f\\u0370-\\u04ff\\u3041-\\u30ff\\u4e00-\\u9fff\\uac00-\\ud7a3])?$", max: 200, example: "Contract ended", check: is_plain_line
+    },
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slugs_follow_their_rule() {
+        for good in ["a", "eu-1", "h200-sxm-slice"] {
+            assert!(good.parse::<Slug>().is_ok(), "{good}");
+        }
+        for bad in ["", "-a", "a-", "A", "a_b", "1a", "a b", "a\n", "é", "a'--"] {
+            assert!(bad.parse::<Slug>().is_err(), "{bad:?}");
+        }
+        assert!("a".repeat(41).parse::<Slug>().is_err());
+    }
+
+    #[test]
+    fn names_refuse_control_characters_and_stray_spaces() {
+        for bad in ["", " a", "a ", "a\u{0}b", "a\u{1b}[31m", "line\nline", "a\u{202e}b", "a\u{ad}b", "a\u{a0}b"] {
+            assert!(bad.parse::<DisplayName>().is_err(), "{bad:?}");
+        }
+        for good in ["Acme Research (EU) <1>", "Müller GmbH", "研究所"] {
+            assert!(good.parse::<DisplayName>().is_ok(), "{good}");
+        }
+    }
+
+    #[test]
+    fn emails_follow_their_rule() {
+        assert!("ada.l+x@acme.example".parse::<Email>().is_ok());
+        for bad in ["ada", "@x", "a@", "A@x", "a@-x", "a@x-", "a@x..y", "a b@x"] {
+            assert!(bad.parse::<Email>().is_err(), "{bad}");
+        }
+    }
+}

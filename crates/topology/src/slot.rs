@@ -1,0 +1,113 @@
+//! The devices behind one slot, and which of them are still unknown.
+//!
+//! A slot is sold only when every device is known. This is the scheduler's own predicate: a row that claims to be
+//! available but lacks a device is passed over, whoever wrote it.
+
+use crate::ModuleId;
+use model::{supply::FabricClaimMode, text_enum};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+text_enum! {
+    /// What a slot needs before it can be sold.
+    DeviceField {
+        /// Where the GPU sits on the PCI bus.
+        GpuPciAddress = "gpu_pci_address",
+        /// Which GPU of the board it is; without it no partition can be chosen.
+        GpuModuleId = "gpu_module_id",
+        /// The drive that goes with the GPU.
+        NvmeIdentity = "nvme_identity",
+        /// The guest's management interface.
+        MgmtMac = "mgmt_mac",
+        /// The guest's address.
+        PrivateIp = "private_ip",
+        /// A fabric function of its own.
+        FabricVfPciAddress = "fabric_vf_pci_address",
+        /// The memory node the GPU hangs off.
+        NumaNode = "numa_node",
+    }
+}
+
+/// The devices of one slot, as far as they are known.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SlotDevices {
+    /// Where the GPU sits on the PCI bus.
+    pub gpu_pci_address: Option<String>,
+    /// Which GPU of the board it is.
+    pub gpu_module_id: Option<ModuleId>,
+    /// The drive that goes with the GPU, by its own identity rather than by where it is plugged.
+    pub nvme_identity: Option<String>,
+    /// The guest's management interface.
+    pub mgmt_mac: Option<String>,
+    /// The guest's address.
+    pub private_ip: Option<String>,
+    /// How the slot takes part in the fabric.
+    pub fabric_claim_mode: FabricClaimMode,
+    /// The fabric function.
+    pub fabric_vf_pci_address: Option<String>,
+    /// The memory node the GPU hangs off.
+    pub numa_node: Option<u32>,
+}
+
+impl SlotDevices {
+    /// Everything that is still unknown, in a fixed order; empty means complete. A blank text is unknown, and so is
+    /// the fabric function of a slot whose mode gives it none.
+    pub fn missing(&self) -> Vec<DeviceField> {
+        let known = |text: &Option<String>| text.as_deref().is_some_and(|text| !text.trim().is_empty());
+        let fabric = self.fabric_claim_mode == FabricClaimMode::PerSlotVf && known(&self.fabric_vf_pci_address);
+        DeviceField::ALL
+            .iter()
+            .copied()
+            .filter(|field| !match field {
+                DeviceField::GpuPciAddress => known(&self.gpu_pci_address),
+                DeviceField::GpuModuleId => self.gpu_module_id.is_some(),
+                DeviceField::NvmeIdentity => known(&self.nvme_identity),
+                DeviceField::MgmtMac => known(&self.mgmt_mac),
+                DeviceField::PrivateIp => known(&self.private_ip),
+                DeviceField::FabricVfPciAddress => fabric,
+                DeviceField::NumaNode => self.numa_node.is_some(),
+            })
+            .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn complete() -> SlotDevices {
+        SlotDevices {
+            gpu_pci_address: Some("0000:0f:00.0".into()),
+            gpu_module_id: Some(ModuleId(5)),
+            nvme_identity: Some("eui.0025388b1".into()),
+            mgmt_mac: Some("52:54:00:00:00:01".into()),
+            private_ip: Some("10.0.0.1".into()),
+            fabric_claim_mode: FabricClaimMode::PerSlotVf,
+            fabric_vf_pci_address: Some("0000:0e:00.1".into()),
+            numa_node: Some(0),
+        }
+    }
+
+    #[test]
+    fn a_complete_slot_misses_nothing() {
+        assert_eq!(complete().missing(), []);
+    }
+
+    #[test]
+    fn each_unknown_device_is_named() {
+        let without = |change: fn(&mut SlotDevices)| {
+            let mut devices = complete();
+            change(&mut devices);
+            devices.missing()
+        };
+        assert_eq!(without(|d| d.gpu_pci_address = None), [DeviceField::GpuPciAddress]);
+        assert_eq!(without(|d| d.gpu_module_id = None), [DeviceField::GpuModuleId]);
+        assert_eq!(without(|d| d.nvme_identity = Some(" ".into())), [DeviceField::NvmeIdentity]);
+        assert_eq!(without(|d| d.mgmt_mac = Some(String::new())), [DeviceField::MgmtMac]);
+        assert_eq!(without(|d| d.private_ip = None), [DeviceField::PrivateIp]);
+        assert_eq!(without(|d| d.fabric_vf_pci_address = None), [DeviceField::FabricVfPciAddress]);
+        assert_eq!(without(|d| d.fabric_claim_mode = FabricClaimMode::None), [DeviceField::FabricVfPciAddress]);
+        assert_eq!(without(|d| d.numa_node = None), [DeviceField::NumaNode]);
+    }
+}
