@@ -1,0 +1,263 @@
+//! What an operation is: method, path, who may call it, what goes in and what comes out.
+//!
+//! Every operation is declared once with [`endpoints!`](crate::endpoints). The OpenAPI document, the server's router, the
+//! authorization matrix and the typed client are all derived from that declaration, so none of them can drift.
+
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::{Deserialize, Deserializer, Serialize, de::DeserializeOwned};
+use std::any::TypeId;
+
+use crate::problem::Code;
+
+model::text_enum! {
+    /// HTTP methods in use.
+    Method { /// Read.
+        Get = "GET", /// Create or act.
+        Post = "POST", /// Change some fields.
+        Patch = "PATCH", /// End.
+        Delete = "DELETE" }
+}
+
+model::text_enum! {
+    /// What a caller must be allowed to do. Cedar policies grant these to roles; operations only name them.
+    Right {
+        /// See regions, pools and SKUs: everybody who is signed in.
+        CatalogRead = "catalog_read",
+        /// Change regions, pools and SKUs.
+        CatalogManage = "catalog_manage",
+        /// See nodes, slots, claims, tasks and the state of the platform.
+        PlatformRead = "platform_read",
+        /// Create, suspend and delete tenants; appoint operators.
+        PlatformManage = "platform_manage",
+        /// See a tenant.
+        TenantRead = "tenant_read",
+        /// Change a tenant's projects, members, service accounts and their tokens.
+        TenantManage = "tenant_manage",
+        /// See who did what in a tenant.
+        AuditRead = "audit_read",
+        /// See a project and what is in it.
+        ProjectRead = "project_read",
+        /// Change a project.
+        ProjectManage = "project_manage",
+        /// Launch and release in a project.
+        ProjectUse = "project_use",
+        /// See oneself and one's tokens.
+        SelfRead = "self_read",
+        /// Make and revoke one's own tokens.
+        SelfManage = "self_manage",
+    }
+}
+
+/// What a request to an operation must carry about versions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum IfMatch {
+    /// Not looked at.
+    Ignored,
+    /// Checked when given.
+    Optional,
+    /// Missing means 428.
+    Required,
+}
+
+/// What success looks like.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Success {
+    /// 200 with a body.
+    Ok,
+    /// 201 with the new object, `Location` and `ETag`.
+    Created,
+    /// 202 with an operation and its `Location`.
+    Accepted,
+    /// 204 without a body.
+    NoContent,
+    /// 200 with a stream of server-sent events.
+    EventStream,
+}
+
+impl Success {
+    /// The HTTP status.
+    pub const fn status(self) -> u16 {
+        match self {
+            Self::Ok | Self::EventStream => 200,
+            Self::Created => 201,
+            Self::Accepted => 202,
+            Self::NoContent => 204,
+        }
+    }
+}
+
+/// The declared facts of an operation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Operation {
+    /// Unique, `noun_verb`.
+    pub id: &'static str,
+    /// How.
+    pub method: Method,
+    /// Where, with `{parameters}`.
+    pub path: &'static str,
+    /// The noun it belongs to.
+    pub tag: &'static str,
+    /// One sentence.
+    pub summary: &'static str,
+    /// What the caller must be allowed to do.
+    pub right: Right,
+    /// What success looks like.
+    pub success: Success,
+    /// What it wants to know about versions.
+    pub if_match: IfMatch,
+    /// Refusals beyond those any operation of its form can give.
+    pub problems: &'static [Code],
+}
+
+impl Operation {
+    /// Whether it changes anything: then it is audited and refused for tokens that may only read.
+    pub const fn is_mutating(&self) -> bool {
+        !matches!(self.method, Method::Get)
+    }
+    /// Whether it needs an `Idempotency-Key`: every create and action.
+    pub const fn needs_idempotency_key(&self) -> bool {
+        matches!(self.method, Method::Post)
+    }
+    /// Every refusal the operation can give, in the order of the table of codes.
+    pub fn all_problems(&self, has_body: bool) -> Vec<Code> {
+        let mut codes = vec![
+            Code::InvalidParameter,
+            Code::InvalidHeader,
+            Code::Unauthenticated,
+            Code::TokenExpired,
+            Code::TokenRevoked,
+            Code::Forbidden,
+            Code::RequestTimeout,
+            Code::UriTooLong,
+            Code::HeadersTooLarge,
+            Code::RateLimited,
+            Code::Internal,
+            Code::StoreUnavailable,
+            Code::BodyTooLarge,
+        ];
+        if self.path.contains('{') {
+            codes.push(Code::NotFound);
+        }
+        if self.is_mutating() {
+            codes.extend([Code::TokenScopeTooNarrow, Code::OutcomeUnknown]);
+        }
+        if self.needs_idempotency_key() {
+            codes.extend([Code::IdempotencyKeyMissing, Code::IdempotencyKeyReused, Code::RequestInFlight]);
+        }
+        if has_body {
+            codes.extend([Code::MalformedJson, Code::InvalidBody, Code::BodyTooDeep, Code::UnsupportedMediaType]);
+        }
+        match self.if_match {
+            IfMatch::Ignored => {}
+            IfMatch::Optional => codes.push(Code::StaleVersion),
+            IfMatch::Required => codes.extend([Code::StaleVersion, Code::VersionRequired]),
+        }
+        codes.extend(self.problems);
+        codes.sort_unstable();
+        codes.dedup();
+        codes
+    }
+}
+
+/// Anything that travels in a request or answer.
+pub trait Part: Serialize + DeserializeOwned + JsonSchema + Clone + Send + Sync + 'static {}
+impl<T: Serialize + DeserializeOwned + JsonSchema + Clone + Send + Sync + 'static> Part for T {}
+
+/// No parameters, or no body.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Nothing {}
+
+/// Reads a field that may be left out but must not be `null`: a body says nothing in one way only, and what the schema
+/// promises is what the server takes.
+pub fn not_null<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> Result<Option<T>, D::Error> {
+    T::deserialize(deserializer).map(Some)
+}
+
+/// An operation with its types.
+pub trait Endpoint: Send + Sync + 'static {
+    /// The declared facts.
+    const OPERATION: Operation;
+    /// Path parameters.
+    type Path: Part;
+    /// Query parameters.
+    type Query: Part;
+    /// The request body.
+    type Body: Part;
+    /// The answer's body on success.
+    type Answer: Part;
+
+    /// Whether a request carries a body.
+    fn has_body() -> bool {
+        TypeId::of::<Self::Body>() != TypeId::of::<Nothing>()
+    }
+}
+
+/// An operation with its schemas, for documents and tests that walk over all of them.
+#[derive(Clone, Copy)]
+pub struct Described {
+    /// The declared facts.
+    pub operation: Operation,
+    /// Whether a request carries a body.
+    pub has_body: bool,
+    /// Schema of the path parameters.
+    pub path: fn(&mut SchemaGenerator) -> Schema,
+    /// Schema of the query parameters.
+    pub query: fn(&mut SchemaGenerator) -> Schema,
+    /// Schema of the body.
+    pub body: fn(&mut SchemaGenerator) -> Schema,
+    /// Schema of the answer.
+    pub answer: fn(&mut SchemaGenerator) -> Schema,
+}
+
+/// Describes one operation.
+pub fn describe<E: Endpoint>() -> Described {
+    Described {
+        operation: E::OPERATION,
+        has_body: E::has_body(),
+        path: |g| E::Path::json_schema(g),
+        query: |g| E::Query::json_schema(g),
+        body: |g| g.subschema_for::<E::Body>(),
+        answer: |g| g.subschema_for::<E::Answer>(),
+    }
+}
+
+/// Declares operations: one block each, and a list of them all.
+#[macro_export]
+macro_rules! endpoints {
+    ($($(#[doc = $doc:literal])+ $name:ident = $id:literal, $method:ident $path:literal, $tag:literal, $right:ident {
+        $(path: $p:ty,)? $(query: $q:ty,)? $(body: $b:ty,)? answer: $success:ident $a:ty
+        $(, if_match: $im:ident)? $(, problems: [$($code:ident),* $(,)?])? $(,)?
+    })+) => {
+        $(
+            $(#[doc = $doc])+
+            #[derive(Debug, Clone, Copy)]
+            pub struct $name;
+            impl $crate::endpoint::Endpoint for $name {
+                const OPERATION: $crate::endpoint::Operation = $crate::endpoint::Operation {
+                    id: $id,
+                    method: $crate::endpoint::Method::$method,
+                    path: $path,
+                    tag: $tag,
+                    summary: concat!($($doc),+),
+                    right: $crate::endpoint::Right::$right,
+                    success: $crate::endpoint::Success::$success,
+                    if_match: $crate::endpoints!(@if_match $($im)?),
+                    problems: &[$($($crate::problem::Code::$code),*)?],
+                };
+                type Path = $crate::endpoints!(@or_nothing $($p)?);
+                type Query = $crate::endpoints!(@or_nothing $($q)?);
+                type Body = $crate::endpoints!(@or_nothing $($b)?);
+                type Answer = $a;
+            }
+        )+
+        /// Every operation declared here.
+        pub fn described() -> Vec<$crate::endpoint::Described> {
+            vec![$($crate::endpoint::describe::<$name>()),+]
+        }
+    };
+    (@if_match) => { $crate::endpoint::IfMatch::Ignored };
+    (@if_match $im:ident) => { $crate::endpoint::IfMatch::$im };
+    (@or_nothing) => { $crate::endpoint::Nothing };
+    (@or_nothing $t:ty) => { $t };
+}

@@ -1,0 +1,162 @@
+//! Nodes, slots, claims and tasks as operators see them.
+
+use crate::{
+    endpoints,
+    page::{Page, PageQuery},
+    states::ProgressView,
+};
+use model::{
+    AllocationId, ClaimId, NodeId, PoolId, SlotId, TaskId, Timestamp,
+    claim::ClaimKind,
+    supply::{FabricClaimMode, GpuModel, NodeState, OccupancyMode, SlotState},
+    task::{TaskKind, TaskState},
+};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Names a node.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NodePath {
+    /// The node.
+    pub node_id: NodeId,
+}
+
+/// An enrolled GPU host.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct NodeView {
+    /// Its id.
+    pub id: NodeId,
+    /// Its pool.
+    pub pool_id: PoolId,
+    /// Its host name.
+    pub name: String,
+    /// Its GPUs.
+    pub gpu_model: GpuModel,
+    /// What kind of claim it carries.
+    pub occupancy: OccupancyMode,
+    /// Whether its agent has been heard of lately.
+    pub execution: NodeState,
+    /// One sentence.
+    pub projected: String,
+    /// When its agent was last heard of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_seen_at: Option<Timestamp>,
+    /// How far the workflow has come.
+    pub progress: ProgressView,
+    /// Rises by one with every change; the ETag.
+    pub version: i64,
+    /// When it came to be.
+    pub created_at: Timestamp,
+}
+
+/// An approved bundle of devices.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SlotView {
+    /// Its id.
+    pub id: SlotId,
+    /// Its node.
+    pub node_id: NodeId,
+    /// What one slot of it gets.
+    pub profile: String,
+    /// What its workflow is doing.
+    pub execution: SlotState,
+    /// One sentence.
+    pub projected: String,
+    /// Where its GPU is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gpu_pci_address: Option<String>,
+    /// Its GPU's place on the board.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gpu_module_id: Option<i64>,
+    /// Its disk.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub nvme_identity: Option<String>,
+    /// Its management address.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mgmt_mac: Option<String>,
+    /// Its private address.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub private_ip: Option<String>,
+    /// How it takes part in the fabric.
+    pub fabric_claim_mode: FabricClaimMode,
+    /// Where its fabric function is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fabric_vf_pci_address: Option<String>,
+    /// Its NUMA node.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub numa_node: Option<i64>,
+    /// How many times it has been used.
+    pub use_generation: i64,
+    /// `ok`, or what is wrong.
+    pub health_state: String,
+    /// More about that.
+    pub health_detail: String,
+    /// How far the workflow has come.
+    pub progress: ProgressView,
+    /// Rises by one with every change; the ETag.
+    pub version: i64,
+    /// When it came to be.
+    pub created_at: Timestamp,
+}
+
+/// An exclusive right to a slot or node, active or ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ClaimView {
+    /// Its id.
+    pub id: ClaimId,
+    /// Who holds it.
+    pub allocation_id: AllocationId,
+    /// The node.
+    pub node_id: NodeId,
+    /// The slot, unless it is for the whole node.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slot_id: Option<SlotId>,
+    /// What it covers.
+    pub kind: ClaimKind,
+    /// The use of the slot it stands for.
+    pub fence: i64,
+    /// Since when.
+    pub claimed_at: Timestamp,
+    /// Until when.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub released_at: Option<Timestamp>,
+}
+
+/// An order to a node's agent.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct TaskView {
+    /// Its id.
+    pub id: TaskId,
+    /// The node.
+    pub node_id: NodeId,
+    /// The allocation it serves.
+    pub allocation_id: AllocationId,
+    /// What to do.
+    pub kind: TaskKind,
+    /// Which try.
+    pub attempt: i64,
+    /// Where it stands.
+    pub execution: TaskState,
+    /// One sentence.
+    pub projected: String,
+    /// When the control plane stops waiting.
+    pub deadline: Timestamp,
+    /// How far the workflow has come.
+    pub progress: ProgressView,
+    /// When it was written down.
+    pub created_at: Timestamp,
+}
+
+endpoints! {
+    /// List nodes.
+    NodeList = "node_list", Get "/api/v1/admin/nodes", "nodes", PlatformRead { query: PageQuery, answer: Ok Page<NodeView>, problems: [InvalidPageToken] }
+    /// Show a node.
+    NodeShow = "node_show", Get "/api/v1/admin/nodes/{node_id}", "nodes", PlatformRead { path: NodePath, answer: Ok NodeView }
+    /// List a node's slots.
+    SlotList = "slot_list", Get "/api/v1/admin/nodes/{node_id}/resource-slots", "nodes", PlatformRead { path: NodePath, query: PageQuery, answer: Ok Page<SlotView>, problems: [InvalidPageToken] }
+    /// List the claims on a node, ended ones too.
+    ClaimList = "claim_list", Get "/api/v1/admin/nodes/{node_id}/claims", "nodes", PlatformRead { path: NodePath, query: PageQuery, answer: Ok Page<ClaimView>, problems: [InvalidPageToken] }
+    /// List the orders to a node's agent.
+    TaskList = "task_list", Get "/api/v1/admin/nodes/{node_id}/tasks", "nodes", PlatformRead { path: NodePath, query: PageQuery, answer: Ok Page<TaskView>, problems: [InvalidPageToken] }
+}

@@ -1,0 +1,124 @@
+//! The request headers that mean something: which wish this is, which version it is about, where a stream goes on.
+//!
+//! Each has one rule, written once: the OpenAPI document prints it, the server reads with it, the client writes with it.
+//! What breaks the rule is refused; nothing is guessed, trimmed or taken as absent.
+
+use model::number::EventPosition;
+
+use crate::problem::{Code, Problem};
+
+/// Names one wish, so that a retry is not a second wish.
+pub const IDEMPOTENCY_KEY: &str = "Idempotency-Key";
+/// The version a change was made for.
+pub const IF_MATCH: &str = "If-Match";
+/// The last event a reader of the stream has handled.
+pub const LAST_EVENT_ID: &str = "Last-Event-ID";
+/// The version of the object in the answer.
+pub const ETAG: &str = "ETag";
+/// Where the new object or operation is.
+pub const LOCATION: &str = "Location";
+/// Names the request in logs and in the audit trail.
+pub const REQUEST_ID: &str = "X-Request-Id";
+/// What is left of the token's allowance.
+pub const RATE_LIMIT: &str = "RateLimit";
+/// The token's allowance.
+pub const RATE_LIMIT_POLICY: &str = "RateLimit-Policy";
+/// Seconds to wait before trying again.
+pub const RETRY_AFTER: &str = "Retry-After";
+
+/// Characters of an idempotency key at most.
+pub const IDEMPOTENCY_KEY_CHARACTERS_MAX: usize = 64;
+/// The rule of `Idempotency-Key`: bare, or as the string of a structured field.
+pub const IDEMPOTENCY_KEY_PATTERN: &str = r#"^("[A-Za-z0-9_.:-]{1,64}"|[A-Za-z0-9_.:-]{1,64})$"#;
+/// The rule of `If-Match` and `ETag`: one version in double quotes.
+pub const VERSION_PATTERN: &str = r#"^"[1-9][0-9]{0,17}"$"#;
+
+const KEY_RULE: &str = "1 to 64 of the characters A-Z a-z 0-9 _ . : -, bare or in double quotes";
+const VERSION_RULE: &str = r#"one version in double quotes, such as "7""#;
+const POSITION_RULE: &str = "the whole number of the last event that was handled";
+
+fn invalid(header: &str, rule: &str) -> Problem {
+    Problem::new(Code::InvalidHeader, "A header does not match its rule.").with_field(header, rule)
+}
+
+/// Reads an `Idempotency-Key`: the key without quotes, so that both forms of one key are the same key.
+pub fn idempotency_key(text: &str) -> Result<&str, Problem> {
+    let key = match text.strip_prefix('"') {
+        Some(rest) => rest.strip_suffix('"').ok_or_else(|| invalid(IDEMPOTENCY_KEY, KEY_RULE))?,
+        None => text,
+    };
+    let shaped = (1..=IDEMPOTENCY_KEY_CHARACTERS_MAX).contains(&key.len())
+        && key.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'.' | b':' | b'-'));
+    if shaped { Ok(key) } else { Err(invalid(IDEMPOTENCY_KEY, KEY_RULE)) }
+}
+
+/// Writes an idempotency key as the header carries it.
+pub fn idempotency_key_text(key: &str) -> String {
+    format!("\"{key}\"")
+}
+
+/// Reads an `If-Match`: the version it names.
+pub fn if_match(text: &str) -> Result<i64, Problem> {
+    version(text).ok_or_else(|| invalid(IF_MATCH, VERSION_RULE))
+}
+
+/// Reads a version as `ETag` and `If-Match` carry it.
+pub fn version(text: &str) -> Option<i64> {
+    let digits = text.strip_prefix('"')?.strip_suffix('"')?;
+    let shaped =
+        (1..=18).contains(&digits.len()) && digits.bytes().all(|b| b.is_ascii_digit()) && !digits.starts_with('0');
+    if shaped { digits.parse().ok() } else { None }
+}
+
+/// Writes a version as `ETag` and `If-Match` carry it.
+pub fn version_text(version: i64) -> String {
+    format!("\"{version}\"")
+}
+
+/// Reads a `Last-Event-ID`: the position after which the stream goes on.
+pub fn last_event_id(text: &str) -> Result<EventPosition, Problem> {
+    let canonical = text == "0" || (!text.starts_with('0') && text.bytes().all(|b| b.is_ascii_digit()));
+    let position = if canonical { text.parse().ok() } else { None };
+    position.ok_or_else(|| invalid(LAST_EVENT_ID, POSITION_RULE))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_is_the_same_with_and_without_quotes() {
+        assert_eq!(idempotency_key("a.B_1:-"), Ok("a.B_1:-"));
+        assert_eq!(idempotency_key("\"a.B_1:-\""), Ok("a.B_1:-"));
+        assert_eq!(idempotency_key(&idempotency_key_text("k")), Ok("k"));
+    }
+
+    #[test]
+    fn what_breaks_a_rule_is_refused_and_names_the_header() {
+        let long = "k".repeat(65);
+        for bad in ["", "\"\"", "\"k", "k\"", " k", "k k", "é", "k\u{7f}", long.as_str()] {
+            let problem = idempotency_key(bad).expect_err(bad);
+            assert_eq!(
+                (problem.code, problem.errors[0].pointer.as_str()),
+                (Code::InvalidHeader, IDEMPOTENCY_KEY),
+                "{bad:?}"
+            );
+        }
+        for bad in
+            ["", "7", "\"\"", "\"0\"", "\"07\"", "W/\"7\"", "\"7\", \"8\"", "*", "\"-1\"", "\"9999999999999999999\""]
+        {
+            assert_eq!(if_match(bad).expect_err(bad).errors[0].pointer, IF_MATCH, "{bad:?}");
+        }
+        for bad in ["", "-1", "+1", "01", "1.0", "9007199254740992"] {
+            assert_eq!(last_event_id(bad).expect_err(bad).errors[0].pointer, LAST_EVENT_ID, "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn versions_and_positions_are_read_back() {
+        assert_eq!(if_match(&version_text(7)), Ok(7));
+        assert_eq!(if_match("\"999999999999999999\""), Ok(999_999_999_999_999_999));
+        assert_eq!(last_event_id("0").map(EventPosition::get), Ok(0));
+        assert_eq!(last_event_id("42").map(EventPosition::get), Ok(42));
+    }
+}

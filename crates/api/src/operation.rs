@@ -1,0 +1,77 @@
+//! Operations: long work started by a request, to be followed until it ends.
+
+use crate::{
+    endpoints,
+    page::{Page, PageQuery},
+    problem::Code,
+};
+use model::{OperationId, PrincipalId, ProjectId, TenantId, Timestamp, event::Noun};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+model::text_enum! {
+    /// Where an operation stands.
+    OperationState {
+        /// Not ended.
+        Running = "running",
+        /// The wish came true.
+        Succeeded = "succeeded",
+        /// It will not come true; the error says why.
+        Failed = "failed",
+    }
+}
+
+/// Why an operation failed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct OperationError {
+    /// The stable code.
+    pub code: Code,
+    /// One sentence.
+    pub detail: String,
+}
+
+/// Names an operation.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct OperationPath {
+    /// The operation.
+    pub operation_id: OperationId,
+}
+
+/// Long work.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct OperationView {
+    /// Its id.
+    pub id: OperationId,
+    /// The operation of the API that started it.
+    pub kind: String,
+    /// What kind of thing it works on.
+    pub noun: Noun,
+    /// The thing it works on.
+    pub subject_id: String,
+    /// The tenant it belongs to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tenant_id: Option<TenantId>,
+    /// The project it belongs to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub project_id: Option<ProjectId>,
+    /// Who started it.
+    pub created_by: PrincipalId,
+    /// Where it stands.
+    pub state: OperationState,
+    /// Why it failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<OperationError>,
+    /// When it was started.
+    pub created_at: Timestamp,
+    /// When it ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub finished_at: Option<Timestamp>,
+}
+
+endpoints! {
+    /// List the operations the caller may see.
+    OperationList = "operation_list", Get "/api/v1/operations", "operations", SelfRead { query: PageQuery, answer: Ok Page<OperationView>, problems: [InvalidPageToken] }
+    /// Show an operation.
+    OperationShow = "operation_show", Get "/api/v1/operations/{operation_id}", "operations", SelfRead { path: OperationPath, answer: Ok OperationView }
+}
