@@ -1,0 +1,273 @@
+//! Allocations: what users hold. `node_id` is a read-model field for lists; which slots or node an allocation really
+//! holds is said by its claims alone. Wishes come from users; states are entered by the driver and the placement
+//! applier.
+
+use model::allocation::{Desired, State};
+use model::event::{Change as What, Noun};
+use model::sku::CapacityShape;
+use model::text::DisplayName;
+use model::{AllocationId, NodeId, ProjectId, RegionId, SkuId, TenantId, Timestamp};
+
+use crate::living::{Life, Seen, life_begins_anew, life_columns, look_at_once};
+use crate::record::{self, Change, Stamp};
+use crate::scope::{Page, Scope, opened_by_membership};
+use crate::{Row, StoreError, Tx};
+
+/// One allocation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AllocationRow {
+    /// Its id.
+    pub id: AllocationId,
+    /// Whose it is.
+    pub tenant_id: TenantId,
+    /// In which project.
+    pub project_id: ProjectId,
+    /// What its owner calls it.
+    pub name: DisplayName,
+    /// What was bought.
+    pub sku_id: SkuId,
+    /// Where.
+    pub region_id: RegionId,
+    /// In which form.
+    pub shape: CapacityShape,
+    /// How many GPUs, and so how many slot claims.
+    pub gpu_count: i64,
+    /// What its owner wants.
+    pub desired: Desired,
+    /// What evidence says of it, as JSON.
+    pub observed: String,
+    /// Where it was placed; for lists, never for decisions.
+    pub node_id: Option<NodeId>,
+    /// Where its workflow stands.
+    pub state: State,
+    /// Waits, looks and faults.
+    pub life: Life,
+    /// Raised by one with every change.
+    pub version: i64,
+    /// When it was asked for.
+    pub created: Timestamp,
+}
+
+impl AllocationRow {
+    /// What a wait is checked against.
+    pub fn seen(&self) -> Seen<'_> {
+        Seen { id: self.id.as_str(), version: self.version, look: self.life.look }
+    }
+    fn change(&self, what: What) -> Change<'_> {
+        Change::of(Noun::Allocation, what, self.id.as_str(), self.version + 1)
+            .within(Some(&self.tenant_id), Some(&self.project_id))
+    }
+}
+
+/// An allocation to record.
+#[derive(Debug, Clone, Copy)]
+pub struct AllocationNew<'a> {
+    /// Its id.
+    pub id: &'a AllocationId,
+    /// Whose it is.
+    pub tenant_id: &'a TenantId,
+    /// In which project.
+    pub project_id: &'a ProjectId,
+    /// What its owner calls it.
+    pub name: &'a DisplayName,
+    /// What is bought.
+    pub sku_id: &'a SkuId,
+    /// Where.
+    pub region_id: &'a RegionId,
+    /// In which form.
+    pub shape: CapacityShape,
+    /// How many GPUs.
+    pub gpu_count: i64,
+}
+
+/// A state to enter, with what goes with it.
+#[derive(Debug, Clone, Copy)]
+pub struct Entering<'a> {
+    /// The state.
+    pub state: State,
+    /// What evidence says now, as JSON.
+    pub observed: &'a str,
+    /// Where it was placed; `None` leaves what is there.
+    pub node_id: Option<&'a NodeId>,
+    /// Why.
+    pub reason: Option<&'a str>,
+}
+
+/// Which allocations to list; every given field must match.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct AllocationFilter<'a> {
+    /// Of one tenant.
+    pub tenant_id: Option<&'a TenantId>,
+    /// Of one project.
+    pub project_id: Option<&'a ProjectId>,
+    /// In one state.
+    pub state: Option<State>,
+}
+
+macro_rules! selected {
+    () => {
+        concat!(
+            "SELECT a.id, a.tenant_id, a.project_id, a.name, a.sku_id, a.region_id, a.shape, a.gpu_count, a.desired, ",
+            "a.observed, a.node_id, a.state, a.version, a.created_us, ",
+            life_columns!("a"),
+            " FROM allocations a"
+        )
+    };
+}
+macro_rules! listed {
+    () => {
+        concat!(
+            selected!(),
+            " WHERE a.id > $1 AND (CAST($3 AS TEXT) IS NULL OR a.tenant_id = $3) ",
+            "AND (CAST($4 AS TEXT) IS NULL OR a.project_id = $4) AND (CAST($5 AS TEXT) IS NULL OR a.state = $5)"
+        )
+    };
+}
+
+const INSERT: &str = "INSERT INTO allocations (id, tenant_id, project_id, name, sku_id, region_id, shape, gpu_count, \
+    desired, observed, state, state_since_us, look_us, version, created_us) \
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, '{}', $10, $11, $11, 1, $11)";
+const GET: &str = concat!(selected!(), " WHERE a.id = $1");
+const GET_SCOPED: &str =
+    concat!(selected!(), " WHERE a.id = $1 AND ", opened_by_membership!("a.tenant_id", "a.project_id", "$2", "$3"));
+const LIST: &str = concat!(listed!(), " ORDER BY a.id LIMIT $2");
+const LIST_SCOPED: &str = concat!(
+    listed!(),
+    " AND ",
+    opened_by_membership!("a.tenant_id", "a.project_id", "$6", "$7"),
+    " ORDER BY a.id LIMIT $2"
+);
+const UNASKED: &str = concat!(
+    selected!(),
+    " WHERE a.project_id = $1 AND a.state NOT IN ('released', 'refused', 'failed') AND a.desired <> 'released' ",
+    "ORDER BY a.id LIMIT $2"
+);
+const WISH: &str = concat!(
+    "UPDATE allocations SET desired = $3, ",
+    look_at_once!("$4"),
+    ", version = version + 1 WHERE id = $1 AND version = $2"
+);
+macro_rules! enter {
+    ($step:literal) => {
+        concat!(
+            "UPDATE allocations SET state = $3, observed = $4, node_id = COALESCE($5, node_id), ",
+            life_begins_anew!("$6"),
+            ", version = version + ",
+            $step,
+            " WHERE id = $1 AND version = $2"
+        )
+    };
+}
+const ENTER: &str = enter!("1");
+const ENTER_SKIPPING: &str = enter!("2");
+
+fn read(row: &Row) -> Result<AllocationRow, StoreError> {
+    Ok(AllocationRow {
+        id: row.parse(0)?,
+        tenant_id: row.parse(1)?,
+        project_id: row.parse(2)?,
+        name: row.parse(3)?,
+        sku_id: row.parse(4)?,
+        region_id: row.parse(5)?,
+        shape: row.parse(6)?,
+        gpu_count: row.int(7)?,
+        desired: row.parse(8)?,
+        observed: row.text(9)?.to_owned(),
+        node_id: row.opt_parse(10)?,
+        state: row.parse(11)?,
+        version: row.int(12)?,
+        created: row.timestamp(13)?,
+        life: Life::read(row, 14)?,
+    })
+}
+
+/// Records a wish for capacity: `requested`, wanted `running`, due for a look.
+pub fn insert(tx: &mut Tx<'_>, stamp: &mut Stamp<'_>, new: AllocationNew<'_>) -> Result<(), StoreError> {
+    let state = State::Requested.as_str();
+    let params = [
+        new.id.into(),
+        new.tenant_id.into(),
+        new.project_id.into(),
+        new.name.as_str().into(),
+        new.sku_id.into(),
+        new.region_id.into(),
+        new.shape.as_str().into(),
+        new.gpu_count.into(),
+        Desired::Running.as_str().into(),
+        state.into(),
+        stamp.now.into(),
+    ];
+    let change = Change::of(Noun::Allocation, What::Created, new.id.as_str(), 1)
+        .within(Some(new.tenant_id), Some(new.project_id))
+        .states(None, state);
+    record::created(tx, stamp, INSERT, &params, change)
+}
+
+/// One allocation, whoever asks.
+pub fn get(tx: &mut Tx<'_>, id: &AllocationId) -> Result<Option<AllocationRow>, StoreError> {
+    tx.query_opt(GET, &[id.into()])?.as_ref().map(read).transpose()
+}
+
+/// One allocation, if this scope may see it.
+pub fn get_visible(tx: &mut Tx<'_>, scope: &Scope, id: &AllocationId) -> Result<Option<AllocationRow>, StoreError> {
+    let (sql, params) = scope.choose(GET, GET_SCOPED, vec![id.into()]);
+    tx.query_opt(sql, &params)?.as_ref().map(read).transpose()
+}
+
+/// Allocations in id order.
+pub fn list(
+    tx: &mut Tx<'_>,
+    scope: &Scope,
+    filter: AllocationFilter<'_>,
+    page: Page<'_>,
+) -> Result<Vec<AllocationRow>, StoreError> {
+    let params = vec![
+        page.after.into(),
+        page.rows().into(),
+        filter.tenant_id.into(),
+        filter.project_id.into(),
+        filter.state.map(State::as_str).into(),
+    ];
+    let (sql, params) = scope.choose(LIST, LIST_SCOPED, params);
+    tx.query(sql, &params)?.iter().map(read).collect()
+}
+
+/// Allocations of a project that have not ended and that nobody asked back yet.
+pub fn unasked(tx: &mut Tx<'_>, project_id: &ProjectId, limit: i64) -> Result<Vec<AllocationRow>, StoreError> {
+    tx.query(UNASKED, &[project_id.into(), limit.into()])?.iter().map(read).collect()
+}
+
+/// Records what its owner wants; the driver looks at it at once.
+pub fn wish(
+    tx: &mut Tx<'_>,
+    stamp: &mut Stamp<'_>,
+    allocation: &AllocationRow,
+    desired: Desired,
+    reason: Option<&str>,
+) -> Result<i64, StoreError> {
+    let params = [(&allocation.id).into(), allocation.version.into(), desired.as_str().into(), stamp.now.into()];
+    record::changed(tx, stamp, WISH, &params, allocation.change(What::Wished).because(reason))
+}
+
+/// Moves an allocation to a state.
+pub fn enter(
+    tx: &mut Tx<'_>,
+    stamp: &mut Stamp<'_>,
+    allocation: &AllocationRow,
+    entering: Entering<'_>,
+) -> Result<i64, StoreError> {
+    let params = [
+        (&allocation.id).into(),
+        allocation.version.into(),
+        entering.state.as_str().into(),
+        entering.observed.into(),
+        entering.node_id.into(),
+        stamp.now.into(),
+    ];
+    let change = allocation
+        .change(What::StateChanged)
+        .states(Some(allocation.state.as_str()), entering.state.as_str())
+        .because(entering.reason);
+    let sql = if model::planted!(VersionSkips) { ENTER_SKIPPING } else { ENTER };
+    record::changed(tx, stamp, sql, &params, change)
+}

@@ -1,0 +1,232 @@
+//! The audit trail: who did what, in a chain of hashes.
+//!
+//! A row is inserted in the transaction of the change it tells about, without place and hash. The leader appends what
+//! it finds to the chain, in batches: `hash = SHA-256(previous hash, every field of the row)`, so that an edited,
+//! removed, inserted or reordered row breaks every hash after it. A cut-off tail breaks nothing by itself; whoever
+//! keeps the head elsewhere hands it to [`verify_chain`], which then misses it.
+
+use model::{AuditId, TenantId, Timestamp, TokenId};
+use sha2::{Digest, Sha256};
+
+use crate::scope::{Page, Scope, opened_by_administration};
+use crate::{Batch, BulkUpdate, Kind, Row, StoreError, Tx};
+
+/// One audited action.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AuditRow {
+    /// Its id.
+    pub id: AuditId,
+    /// Who acted: a principal id, or the part of the platform that did.
+    pub actor: String,
+    /// With which token.
+    pub token_id: Option<TokenId>,
+    /// What was done, such as `tenant.create`.
+    pub action: String,
+    /// To what.
+    pub subject: String,
+    /// Whose that is.
+    pub tenant_id: Option<TenantId>,
+    /// In which request.
+    pub request_id: String,
+    /// What else is worth keeping, as JSON; never a secret.
+    pub body: String,
+    /// When.
+    pub at: Timestamp,
+}
+
+/// A row with its place in the chain, where it has one yet.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Chained {
+    /// What was done.
+    pub row: AuditRow,
+    /// Its place and hash.
+    pub link: Option<Link>,
+    /// The hash it is chained to.
+    pub prev_hash: Option<String>,
+}
+
+/// A place in the chain and the hash there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Link {
+    /// The place, from 1.
+    pub seq: i64,
+    /// The hash over everything up to here, in hexadecimal.
+    pub hash: String,
+}
+
+/// Where a chain does not hold.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Break {
+    /// The first place that is wrong.
+    pub seq: i64,
+    /// What is wrong there.
+    pub why: &'static str,
+}
+
+macro_rules! selected {
+    () => {
+        "SELECT u.id, u.actor, u.token_id, u.action, u.subject, u.tenant_id, u.request_id, u.body, u.at_us, u.seq, \
+         u.prev_hash, u.hash FROM audit u"
+    };
+}
+macro_rules! listed {
+    () => {
+        concat!(selected!(), " WHERE u.id > $1 AND (CAST($3 AS TEXT) IS NULL OR u.tenant_id = $3)")
+    };
+}
+
+static CHAIN: BulkUpdate = BulkUpdate {
+    table: "audit",
+    matches: &[("id", Kind::Text)],
+    sets: &[("seq", Kind::Int), ("prev_hash", Kind::Text), ("hash", Kind::Text)],
+    also: "",
+};
+const INSERT: &str = "INSERT INTO audit (id, actor, token_id, action, subject, tenant_id, request_id, body, at_us) \
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)";
+const HEAD: &str = "SELECT seq, hash FROM audit WHERE seq IS NOT NULL ORDER BY seq DESC LIMIT 1";
+const WAITING: &str = concat!(selected!(), " WHERE u.seq IS NULL ORDER BY u.at_us, u.id LIMIT $1");
+const AFTER: &str = concat!(selected!(), " WHERE u.seq > $1 ORDER BY u.seq LIMIT $2");
+const LIST: &str = concat!(listed!(), " ORDER BY u.id LIMIT $2");
+const LIST_SCOPED: &str =
+    concat!(listed!(), " AND ", opened_by_administration!("u.tenant_id", "$4", "$5"), " ORDER BY u.id LIMIT $2");
+
+/// What the first row's hash is chained to.
+const GENESIS: &str = "gpuaas-audit-v1";
+
+fn read(row: &Row) -> Result<AuditRow, StoreError> {
+    Ok(AuditRow {
+        id: row.parse(0)?,
+        actor: row.text(1)?.to_owned(),
+        token_id: row.opt_parse(2)?,
+        action: row.text(3)?.to_owned(),
+        subject: row.text(4)?.to_owned(),
+        tenant_id: row.opt_parse(5)?,
+        request_id: row.text(6)?.to_owned(),
+        body: row.text(7)?.to_owned(),
+        at: row.timestamp(8)?,
+    })
+}
+
+/// The hash of a row that stands at `seq` behind `prev_hash`. Fields are length-prefixed so that they cannot run
+/// together, and a missing one is not an empty one.
+fn hash_of(prev_hash: &str, seq: i64, row: &Row) -> Result<String, StoreError> {
+    let mut hasher = Sha256::new();
+    let mut put = |text: Option<&str>| match text {
+        None => hasher.update(b"-;"),
+        Some(text) => {
+            hasher.update(format!("{}:", text.len()));
+            hasher.update(text);
+        }
+    };
+    put(Some(prev_hash));
+    put(Some(&seq.to_string()));
+    for at in 0..8 {
+        put(row.opt_text(at)?);
+    }
+    put(Some(&row.int(8)?.to_string()));
+    Ok(hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+/// Writes down an action, in the transaction that did it.
+pub fn append(tx: &mut Tx<'_>, row: &AuditRow) -> Result<(), StoreError> {
+    let params = [
+        (&row.id).into(),
+        row.actor.as_str().into(),
+        row.token_id.as_ref().into(),
+        row.action.as_str().into(),
+        row.subject.as_str().into(),
+        row.tenant_id.as_ref().into(),
+        row.request_id.as_str().into(),
+        row.body.as_str().into(),
+        row.at.into(),
+    ];
+    tx.execute(INSERT, &params)?;
+    Ok(())
+}
+
+/// The end of the chain; `None` when nothing is chained yet.
+pub fn head(tx: &mut Tx<'_>) -> Result<Option<Link>, StoreError> {
+    let read = |row: &Row| Ok(Link { seq: row.int(0)?, hash: row.text(1)?.to_owned() });
+    tx.query_opt(HEAD, &[])?.as_ref().map(read).transpose()
+}
+
+/// Whether a row waits for its place.
+pub fn waiting(tx: &mut Tx<'_>) -> Result<bool, StoreError> {
+    Ok(tx.query_opt("SELECT id FROM audit WHERE seq IS NULL LIMIT 1", &[])?.is_some())
+}
+
+/// Appends up to `limit` rows to the chain; says how many. Only the leader calls it, and checks its epoch in the same
+/// transaction: two writers would collide on the unique `seq`.
+pub fn chain_batch(tx: &mut Tx<'_>, limit: i64) -> Result<usize, StoreError> {
+    let rows = tx.query(WAITING, &[limit.into()])?;
+    if rows.is_empty() {
+        return Ok(0);
+    }
+    let Link { mut seq, mut hash } = head(tx)?.unwrap_or(Link { seq: 0, hash: GENESIS.to_owned() });
+    let mut links = Batch::update(&CHAIN);
+    for row in &rows {
+        seq += 1;
+        let next = hash_of(&hash, seq, row)?;
+        links.push([row.text(0)?.into(), seq.into(), hash.into(), next.as_str().into()]);
+        hash = next;
+    }
+    let linked = tx.execute_bulk(&links)?;
+    if usize::try_from(linked) != Ok(rows.len()) {
+        return Err(StoreError::StaleVersion);
+    }
+    Ok(rows.len())
+}
+
+/// Walks the whole chain, page by page, and answers its end, or where it does not hold. `known` is a head that was kept
+/// elsewhere: the chain must still pass through it.
+pub fn verify_chain(tx: &mut Tx<'_>, known: Option<&Link>) -> Result<Result<Option<Link>, Break>, StoreError> {
+    const ROWS: i64 = 1000;
+    let mut end = Link { seq: 0, hash: GENESIS.to_owned() };
+    loop {
+        let rows = tx.query(AFTER, &[end.seq.into(), ROWS.into()])?;
+        for row in &rows {
+            let seq = end.seq + 1;
+            if row.int(9)? != seq {
+                return Ok(Err(Break { seq, why: "no row at this place" }));
+            }
+            if row.opt_text(10)? != Some(&end.hash) {
+                return Ok(Err(Break { seq, why: "not chained to the row before it" }));
+            }
+            let hash = hash_of(&end.hash, seq, row)?;
+            if row.opt_text(11)? != Some(&hash) {
+                return Ok(Err(Break { seq, why: "its fields do not give its hash" }));
+            }
+            if known.is_some_and(|known| known.seq == seq && known.hash != hash) {
+                return Ok(Err(Break { seq, why: "another hash was known for this place" }));
+            }
+            end = Link { seq, hash };
+        }
+        if rows.is_empty() {
+            break;
+        }
+    }
+    if let Some(known) = known.filter(|known| known.seq > end.seq) {
+        return Ok(Err(Break { seq: known.seq, why: "the chain ends before a head that was known" }));
+    }
+    Ok(Ok((end.seq > 0).then_some(end)))
+}
+
+/// Audited actions in id order, of one tenant where one is given. A scope sees those of
+/// tenants it administers.
+pub fn list(
+    tx: &mut Tx<'_>,
+    scope: &Scope,
+    tenant_id: Option<&TenantId>,
+    page: Page<'_>,
+) -> Result<Vec<Chained>, StoreError> {
+    let params = vec![page.after.into(), page.rows().into(), tenant_id.into()];
+    let (sql, params) = scope.choose(LIST, LIST_SCOPED, params);
+    let read_chained = |row: &Row| {
+        let link = match (row.opt_int(9)?, row.opt_text(11)?) {
+            (Some(seq), Some(hash)) => Some(Link { seq, hash: hash.to_owned() }),
+            _ => None,
+        };
+        Ok(Chained { row: read(row)?, link, prev_hash: row.opt_text(10)?.map(str::to_owned) })
+    };
+    tx.query(sql, &params)?.iter().map(read_chained).collect()
+}

@@ -1,0 +1,153 @@
+//! Events: one record for each committed transition, in one dense sequence.
+//!
+//! Whoever commits a change inserts its event unnumbered (`record`). The leader numbers what it finds, in batches:
+//! without gaps, and for each object in the order of its versions. A number, once given, never changes, so "everything
+//! after seq n" is a cursor that survives restarts. Readers see numbered events only. Delivery is at least once; the
+//! event id is what to dedupe on.
+
+use model::event::{Change, Noun};
+use model::{EventId, ProjectId, TenantId, Timestamp};
+
+use crate::scope::{PAGE_ROWS_MAX, Scope, opened_by_membership};
+use crate::{Row, StoreError, Tx};
+
+/// One numbered event.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EventRow {
+    /// Its id, to dedupe on.
+    pub id: EventId,
+    /// Its place in the sequence, from 1.
+    pub seq: i64,
+    /// What kind of object.
+    pub noun: Noun,
+    /// What happened to it.
+    pub change: Change,
+    /// Which object.
+    pub subject_id: String,
+    /// The version that the change made.
+    pub object_version: i64,
+    /// Whose it is.
+    pub tenant_id: Option<TenantId>,
+    /// In which project.
+    pub project_id: Option<ProjectId>,
+    /// The state it left.
+    pub state_from: Option<String>,
+    /// The state it entered.
+    pub state_to: Option<String>,
+    /// Why.
+    pub reason: Option<String>,
+    /// When it was committed, by the clock of whoever committed it.
+    pub at: Timestamp,
+}
+
+/// Events after a cursor, as far as a scope may see them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EventPage {
+    /// The visible events, in sequence.
+    pub events: Vec<EventRow>,
+    /// The cursor to go on from: everything up to here was looked at, visible or not.
+    pub through: i64,
+}
+
+macro_rules! selected {
+    () => {
+        "SELECT e.id, e.seq, e.noun, e.change, e.subject_id, e.object_version, e.tenant_id, e.project_id, e.state_from, \
+         e.state_to, e.reason, e.at_us FROM events e"
+    };
+}
+macro_rules! after {
+    () => {
+        concat!(selected!(), " WHERE e.seq > $1 AND e.seq <= $3")
+    };
+}
+
+const HEAD: &str = "SELECT COALESCE(MAX(seq), 0) FROM events";
+const OLDEST: &str = "SELECT COALESCE(MIN(seq), 0) FROM events";
+const WAITING: &str = "SELECT id FROM events WHERE seq IS NULL LIMIT 1";
+const LIST: &str = concat!(after!(), " ORDER BY e.seq LIMIT $2");
+const LIST_SCOPED: &str = concat!(
+    after!(),
+    " AND ",
+    opened_by_membership!("e.tenant_id", "e.project_id", "$4", "$5"),
+    " ORDER BY e.seq LIMIT $2"
+);
+const OF_SUBJECT: &str = concat!(
+    selected!(),
+    " WHERE e.subject_id = $1 AND e.seq IS NOT NULL AND e.object_version > $2 ",
+    "ORDER BY e.object_version LIMIT $3"
+);
+// `taken` are the oldest unnumbered events; `whole` adds earlier versions of the same objects that a skewed clock put
+// later; `placed` moves each version behind the ones before it. Both engines number in the one order that comes out.
+const NUMBER: &str = "WITH taken AS (SELECT subject_id, object_version FROM events WHERE seq IS NULL \
+      ORDER BY at_us, id LIMIT $1), \
+    tops AS (SELECT subject_id, MAX(object_version) AS top FROM taken GROUP BY subject_id), \
+    whole AS (SELECT e.id, e.object_version, \
+        MAX(e.at_us) OVER (PARTITION BY e.subject_id ORDER BY e.object_version) AS placed_us \
+      FROM events e JOIN tops t ON t.subject_id = e.subject_id AND e.object_version <= t.top WHERE e.seq IS NULL), \
+    numbered AS (SELECT id, ROW_NUMBER() OVER (ORDER BY placed_us, object_version, id) AS place FROM whole) \
+    UPDATE events SET seq = $2 + numbered.place FROM numbered WHERE events.id = numbered.id";
+
+fn read(row: &Row) -> Result<EventRow, StoreError> {
+    Ok(EventRow {
+        id: row.parse(0)?,
+        seq: row.int(1)?,
+        noun: row.parse(2)?,
+        change: row.parse(3)?,
+        subject_id: row.text(4)?.to_owned(),
+        object_version: row.int(5)?,
+        tenant_id: row.opt_parse(6)?,
+        project_id: row.opt_parse(7)?,
+        state_from: row.opt_text(8)?.map(str::to_owned),
+        state_to: row.opt_text(9)?.map(str::to_owned),
+        reason: row.opt_text(10)?.map(str::to_owned),
+        at: row.timestamp(11)?,
+    })
+}
+
+/// Numbers about `limit` events that have no number yet (earlier versions of the same objects come along); says how
+/// many. Only the leader calls it, and checks its epoch in the same transaction: two numberers would collide on the
+/// unique `seq`.
+pub fn number_batch(tx: &mut Tx<'_>, limit: i64) -> Result<u64, StoreError> {
+    let head = head(tx)?;
+    tx.execute(NUMBER, &[limit.into(), head.into()])
+}
+
+/// Whether an event waits for its number.
+pub fn waiting(tx: &mut Tx<'_>) -> Result<bool, StoreError> {
+    Ok(tx.query_opt(WAITING, &[])?.is_some())
+}
+
+/// The last number given; 0 when there is none.
+pub fn head(tx: &mut Tx<'_>) -> Result<i64, StoreError> {
+    tx.query_one(HEAD, &[])?.int(0)
+}
+
+/// The first number that is still kept; 0 when there is none.
+pub fn oldest(tx: &mut Tx<'_>) -> Result<i64, StoreError> {
+    tx.query_one(OLDEST, &[])?.int(0)
+}
+
+/// The events after a number that a scope may see, at most `limit`.
+pub fn list(tx: &mut Tx<'_>, scope: &Scope, after: i64, limit: i64) -> Result<EventPage, StoreError> {
+    let head = head(tx)?;
+    let limit = limit.clamp(1, PAGE_ROWS_MAX);
+    let (sql, params) = scope.choose(LIST, LIST_SCOPED, vec![after.into(), limit.into(), head.into()]);
+    let events = tx.query(sql, &params)?.iter().map(read).collect::<Result<Vec<_>, _>>()?;
+    let full = i64::try_from(events.len()).is_ok_and(|count| count >= limit);
+    let through = match events.last() {
+        Some(last) if full => last.seq,
+        _ => head.max(after),
+    };
+    Ok(EventPage { events, through })
+}
+
+/// The timeline of one object after a version, at most `limit` events.
+pub fn of_subject(
+    tx: &mut Tx<'_>,
+    subject_id: &str,
+    after_version: i64,
+    limit: i64,
+) -> Result<Vec<EventRow>, StoreError> {
+    let params = [subject_id.into(), after_version.into(), limit.clamp(1, PAGE_ROWS_MAX).into()];
+    tx.query(OF_SUBJECT, &params)?.iter().map(read).collect()
+}
