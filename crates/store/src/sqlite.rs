@@ -139,6 +139,8 @@ impl SqliteSession {
         connection.execute_batch(
             "PRAGMA foreign_keys = ON; PRAGMA mmap_size = 0; PRAGMA temp_store = MEMORY; PRAGMA trusted_schema = OFF;",
         )?;
+        // Plans do not depend on the values that are bound: a statement is planned once, not again for every value.
+        connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
         #[cfg(feature = "testing")]
         let (connection, sabotage) = crate::testing::Sabotage::install(connection)?;
         Ok(Self {

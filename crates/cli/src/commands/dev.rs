@@ -1,0 +1,185 @@
+//! A whole platform on one machine to try things on: an embedded store, a control plane, a simulated fleet, people with
+//! tokens. Everything is kept in one folder; stopping and starting again changes nothing.
+
+use clap::Args;
+use control::{Ports, http::HttpConfig};
+use model::identity::Role;
+use sim::dev::{DevSeed, seed_dev, spawn_fleet};
+use std::{
+    fs::{File, TryLockError},
+    io::ErrorKind,
+    net::SocketAddr,
+    path::{Path, PathBuf},
+};
+
+use crate::{
+    args::{Global, examples},
+    commands::{
+        database::Database,
+        serve::{Ending, Logging, Replica, Setup, announce, open},
+    },
+    failure::Failure,
+    output,
+    progress::patiently,
+};
+
+/// How to run a development platform.
+#[derive(Debug, Args)]
+#[command(after_help = examples![
+    "gpuaas dev",
+    "gpuaas dev --reset",
+    "gpuaas dev --data-dir /tmp/gpuaas-dev --listen 127.0.0.1:0",
+])]
+pub struct Dev {
+    /// Where everything is kept [default: $XDG_STATE_HOME/gpuaas/dev]
+    #[arg(long, value_name = "DIR")]
+    data_dir: Option<PathBuf>,
+    /// Start over: forget everything that an earlier run left
+    #[arg(long)]
+    reset: bool,
+    /// Where to listen; port 0 takes a free one, and the address is printed
+    #[arg(long, default_value = "127.0.0.1:7070", value_name = "ADDR")]
+    listen: SocketAddr,
+    #[command(flatten)]
+    logging: Logging,
+}
+
+const STORE: &str = "store.db";
+const FLEET: &str = "fleet";
+
+fn default_folder() -> Result<PathBuf, Failure> {
+    use etcetera::BaseStrategy;
+    let dirs = etcetera::choose_base_strategy()
+        .map_err(|error| Failure::Local(format!("cannot find the home directory: {error}")))?;
+    Ok(dirs.state_dir().unwrap_or_else(|| dirs.data_dir()).join("gpuaas").join("dev"))
+}
+
+fn beside(store: &Path, ending: &str) -> PathBuf {
+    let mut name = store.as_os_str().to_owned();
+    name.push(ending);
+    PathBuf::from(name)
+}
+
+/// Removes what an earlier run left, and nothing else that may be in the folder. Refuses while that run goes on.
+fn forget(folder: &Path) -> Result<(), Failure> {
+    let store = folder.join(STORE);
+    let cannot =
+        |path: &Path, error: &std::io::Error| Failure::Local(format!("cannot remove {}: {error}", path.display()));
+    let lock_path = beside(&store, ".lock");
+    let lock = match File::open(&lock_path) {
+        Ok(file) => Some(file),
+        Err(error) if error.kind() == ErrorKind::NotFound => None,
+        Err(error) => return Err(cannot(&lock_path, &error)),
+    };
+    if let Some(Err(TryLockError::WouldBlock)) = lock.as_ref().map(File::try_lock) {
+        return Err(Failure::Conflict(format!("{} is in use; stop the other `gpuaas dev` first", folder.display())));
+    }
+    for ending in ["", "-wal", "-shm", ".lock"] {
+        let path = beside(&store, ending);
+        match std::fs::remove_file(&path) {
+            Err(error) if error.kind() != ErrorKind::NotFound => return Err(cannot(&path, &error)),
+            _ => {}
+        }
+    }
+    let fleet = folder.join(FLEET);
+    match std::fs::remove_dir_all(&fleet) {
+        Err(error) if error.kind() != ErrorKind::NotFound => Err(cannot(&fleet, &error)),
+        _ => Ok(()),
+    }
+}
+
+/// The folder, made for its owner only: tokens are kept in it.
+fn prepared(folder: &Path) -> Result<(), Failure> {
+    use std::os::unix::fs::DirBuilderExt;
+    let made = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder);
+    made.map_err(|error| Failure::Local(format!("cannot make {}: {error}", folder.display())))
+}
+
+/// Runs until it is told to end.
+pub async fn dev(global: &Global, dev: Dev) -> Result<(), Failure> {
+    let _logs = dev.logging.start(global)?;
+    let folder = dev.data_dir.map_or_else(default_folder, Ok)?;
+    let ports = Ports::system();
+    let mut ending = Ending::prepare()?;
+    if dev.reset {
+        forget(&folder)?;
+    }
+    prepared(&folder)?;
+    let database = Database { database: format!("sqlite:{}", folder.join(STORE).display()) };
+    let db = open(&database, &ports).await?;
+    let (kept, fleet_db, seed_ports) = (folder.join(FLEET), db.clone(), ports.clone());
+    let seeding = tokio::task::spawn_blocking({
+        let (db, kept) = (db.clone(), kept.clone());
+        move || seed_dev(&db, &seed_ports, &kept)
+    });
+    let seeded = patiently(global.quiet, "building a fleet", seeding).await;
+    let seeded = seeded
+        .map_err(|error| Failure::Local(format!("the fleet could not be built: {error}")))?
+        .map_err(|error| Failure::Local(format!("the fleet could not be built: {error}")))?;
+    let setup = Setup {
+        db,
+        ports: ports.clone(),
+        replica: "dev".to_owned(),
+        lease_ttl_s: 10,
+        http: HttpConfig::new(dev.listen),
+    };
+    let running = Replica::start(setup).await?;
+    let fleet = spawn_fleet(fleet_db, running.node_plane(), ports, &kept)
+        .map_err(|error| Failure::Local(format!("the simulated fleet could not start: {error}")))?;
+    announce(&welcome(&running.url(), &seeded, &folder))?;
+    ending.asked().await;
+    output::note("\nending; everything is kept");
+    let work = async {
+        let _ = tokio::task::spawn_blocking(move || fleet.stop()).await;
+        running.stop().await;
+    };
+    ending.unless_asked_again(work).await;
+    Ok(())
+}
+
+/// What is printed once everything is up: the address on the first line, tokens, and a session to copy.
+fn welcome(url: &str, seeded: &DevSeed, folder: &Path) -> String {
+    let mut lines =
+        vec![url.to_owned(), String::new(), format!("Kept in {}. Tokens:", folder.display()), String::new()];
+    for role in Role::ALL {
+        if let Some(person) = seeded.in_role(*role) {
+            let place = match (&person.tenant, &person.project) {
+                (Some(tenant), Some(project)) => format!("{tenant}/{project}"),
+                (Some(tenant), None) => tenant.clone(),
+                _ => "the platform".to_owned(),
+            };
+            lines.push(format!("  {:<20} {}  {} of {place}", role.as_str(), person.secret, person.email));
+        }
+    }
+    lines.extend(session(url, seeded));
+    lines.join("\n")
+}
+
+/// Commands that work as they stand, from another terminal.
+fn session(url: &str, seeded: &DevSeed) -> Vec<String> {
+    let (Some(member), Some(operator)) = (seeded.in_role(Role::ProjectMember), seeded.in_role(Role::PlatformOperator))
+    else {
+        return Vec::new();
+    };
+    let project =
+        format!("{}/{}", member.tenant.as_deref().unwrap_or_default(), member.project.as_deref().unwrap_or_default());
+    [
+        String::new(),
+        "Try, in another terminal:".to_owned(),
+        String::new(),
+        format!("  export GPUAAS_URL={url}"),
+        format!("  export GPUAAS_TOKEN={}", member.secret),
+        "  gpuaas whoami".to_owned(),
+        "  gpuaas sku list".to_owned(),
+        format!("  gpuaas launch demo --project {project} --sku h200-sxm-slice --gpus 2 --region eu-north -o json | tee launched.json"),
+        format!("  gpuaas allocation list --project {project}"),
+        "  gpuaas release $(grep -o 'alc_[0-9a-z]*' launched.json) --yes".to_owned(),
+        format!("  export GPUAAS_TOKEN={}", operator.secret),
+        "  gpuaas node list".to_owned(),
+        "  gpuaas event list --limit 20".to_owned(),
+        "  gpuaas status".to_owned(),
+        String::new(),
+        format!("The API is described at {url}/openapi.json. Ctrl-C stops everything."),
+    ]
+    .to_vec()
+}

@@ -1,0 +1,67 @@
+//! What every command does, one file a noun.
+
+pub mod allocation;
+pub mod audit;
+pub mod config;
+pub mod database;
+pub mod dev;
+pub mod event;
+pub mod local;
+pub mod member;
+pub mod node;
+pub mod operation;
+pub mod operator;
+pub mod platform;
+pub mod pool;
+pub mod project;
+pub mod raw;
+pub mod region;
+pub mod serve;
+pub mod service_account;
+pub mod sku;
+pub mod tenant;
+pub mod token;
+
+use crate::{
+    args::{Cli, Command},
+    failure::Failure,
+    session::Session,
+};
+
+/// Carries out what was asked.
+pub async fn run(cli: Cli) -> Result<(), Failure> {
+    let Cli { global, command } = cli;
+    let session = || Session::open(&global);
+    match command {
+        Command::Launch(launch) => allocation::launch(&session()?, launch).await,
+        Command::Release(release) => allocation::release(&session()?, release).await,
+        Command::Allocation(command) => allocation::run(&session()?, command).await,
+        Command::Tenant(command) => tenant::run(&session()?, command).await,
+        Command::Project(command) => project::run(&session()?, command).await,
+        Command::Member(command) => member::run(&session()?, command).await,
+        Command::ServiceAccount(command) => service_account::run(&session()?, command).await,
+        Command::Operator(command) => operator::run(&session()?, command).await,
+        Command::Token(command) => token::run(&session()?, command).await,
+        Command::Region(command) => region::run(&session()?, command).await,
+        Command::Pool(command) => pool::run(&session()?, command).await,
+        Command::Sku(command) => sku::run(&session()?, command).await,
+        Command::Node(command) => node::run(&session()?, command).await,
+        Command::Operation(command) => operation::run(&session()?, command).await,
+        Command::Event(command) => event::run(&session()?, command).await,
+        Command::Audit(command) => audit::run(&session()?, command).await,
+        Command::Status => platform::status(&session()?).await,
+        Command::Waits => platform::waits(&session()?).await,
+        Command::Whoami => platform::whoami(&session()?).await,
+        Command::Serve(serve) => serve::serve(&global, serve).await,
+        Command::Dev(dev) => dev::dev(&global, dev).await,
+        Command::Verify(verify) => database::verify(&global, &verify).await,
+        Command::Bootstrap(bootstrap) => database::bootstrap(&global, &bootstrap).await,
+        Command::Explain(explain) => local::explain(&global, &explain),
+        Command::Login(login) => config::login(&global, &login).await,
+        Command::Config(command) => config::run(&global, command),
+        Command::Api(command) => raw::run(&session()?, command).await,
+        Command::Completion(completion) => local::completion(&completion),
+        Command::Man(man) => local::man(&global, &man),
+        Command::Version => local::version(&global),
+    }
+}

@@ -1,0 +1,124 @@
+//! Pools: nodes of one kind in a region.
+
+use api::{
+    Nothing,
+    catalog::{PoolCreate, PoolCreateBody, PoolDelete, PoolList, PoolPath, PoolShow, PoolUpdate, PoolUpdateBody},
+};
+use clap::Subcommand;
+use model::{
+    supply::GpuModel,
+    text::{DisplayName, Slug},
+};
+
+use crate::{
+    args::{Consent, Keyed, Pinned, examples, words},
+    confirm::confirm,
+    failure::Failure,
+    resolve,
+    session::{Extra, Session},
+    table,
+};
+
+/// Verbs of pools.
+#[derive(Debug, Subcommand)]
+#[command(after_help = examples!["gpuaas pool list"])]
+pub enum PoolCommand {
+    /// List pools
+    #[command(after_help = examples!["gpuaas pool list", "gpuaas pool list -o json"])]
+    List,
+    /// Show a pool
+    #[command(after_help = examples!["gpuaas pool show h200-slices"])]
+    Show {
+        /// Id or slug of the pool
+        pool: String,
+    },
+    /// Create a pool
+    #[command(after_help = examples!["gpuaas pool create h200-b --name 'H200 B' --region eu-north --gpu-model h200-sxm --slices-enabled"])]
+    Create {
+        /// Short name, unique among pools
+        slug: Slug,
+        /// Name for people
+        #[arg(long)]
+        name: DisplayName,
+        /// Id or slug of the region it is in
+        #[arg(long)]
+        region: String,
+        /// The GPUs of its nodes
+        #[arg(long, value_parser = words!(GpuModel))]
+        gpu_model: GpuModel,
+        /// Let slices be placed on its nodes
+        #[arg(long)]
+        slices_enabled: bool,
+        #[command(flatten)]
+        keyed: Keyed,
+    },
+    /// Rename a pool, or switch slices on or off
+    #[command(after_help = examples!["gpuaas pool update h200-b --slices-enabled false"])]
+    Update {
+        /// Id or slug of the pool
+        pool: String,
+        /// Name for people
+        #[arg(long, required_unless_present = "slices_enabled")]
+        name: Option<DisplayName>,
+        /// Whether slices may be placed on its nodes
+        #[arg(long, value_name = "BOOL")]
+        slices_enabled: Option<bool>,
+        #[command(flatten)]
+        pinned: Pinned,
+    },
+    /// Delete a pool that has no nodes
+    #[command(after_help = examples!["gpuaas pool delete h200-b --yes"])]
+    Delete {
+        /// Id or slug of the pool
+        pool: String,
+        #[command(flatten)]
+        consent: Consent,
+        #[command(flatten)]
+        pinned: Pinned,
+    },
+}
+
+async fn path(session: &Session, pool: &str) -> Result<PoolPath, Failure> {
+    Ok(PoolPath { pool_id: resolve::pool(session, pool).await? })
+}
+
+async fn version(session: &Session, path: &PoolPath, pinned: &Pinned) -> Result<Extra, Failure> {
+    match pinned.if_version {
+        Some(version) => Ok(Extra::at_version(version)),
+        None => Ok(Extra::at_version(session.show::<PoolShow>(path.clone()).await?.version)),
+    }
+}
+
+/// Carries out a verb.
+pub async fn run(session: &Session, command: PoolCommand) -> Result<(), Failure> {
+    match command {
+        PoolCommand::List => session.print_list(&table::POOLS, session.list::<PoolList, _>(Nothing {}).await?),
+        PoolCommand::Show { pool } => {
+            let path = path(session, &pool).await?;
+            session.print(&session.show::<PoolShow>(path).await?)
+        }
+        PoolCommand::Create { slug, name, region, gpu_model, slices_enabled, keyed } => {
+            let body = PoolCreateBody {
+                region_id: resolve::region(session, &region).await?,
+                slug,
+                name,
+                gpu_model,
+                slices_enabled,
+            };
+            session.print(&session.send::<PoolCreate>(Nothing {}, body, Extra::keyed(&keyed)).await?)
+        }
+        PoolCommand::Update { pool, name, slices_enabled, pinned } => {
+            let path = path(session, &pool).await?;
+            let extra = version(session, &path, &pinned).await?;
+            session.print(&session.send::<PoolUpdate>(path, PoolUpdateBody { name, slices_enabled }, extra).await?)
+        }
+        PoolCommand::Delete { pool, consent, pinned } => {
+            confirm(&consent, &format!("Delete pool {pool}?"))?;
+            let path = path(session, &pool).await?;
+            let extra = version(session, &path, &pinned).await?;
+            session.send::<PoolDelete>(path, Nothing {}, extra).await?;
+            session.note(&format!("pool {pool} deleted"));
+            Ok(())
+        }
+    }
+}

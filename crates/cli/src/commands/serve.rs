@@ -1,0 +1,241 @@
+//! The control plane as a process: one replica with its store, its runner and its HTTP server. It ends in an orderly way
+//! on Ctrl-C or SIGTERM: no new connections, open requests end, the lease is given back.
+//!
+//! An embedded store whose last commit ended unknown is not used again: the process ends with code 75, and whoever
+//! supervises it starts it anew.
+
+use clap::{Args, ValueEnum};
+use control::{
+    Ports,
+    front_door::{FrontDoor, FrontDoorConfig},
+    http::{self, EventFeed, HttpConfig, HttpServer, Parts, Rate},
+    metrics::Metrics,
+    node_plane::NodePlane,
+    observability::{self, LogConfig, LogFormat, LogGuard},
+    plane::{ControlPlane, PlaneConfig},
+    runner::{self, RunnerHandle},
+};
+use std::{net::SocketAddr, sync::Arc};
+use store::{Db, principals};
+use tokio::signal::unix::{SignalKind, signal};
+
+use crate::{
+    args::{Global, examples},
+    commands::database::{Database, store_failure},
+    exit::Exit,
+    failure::Failure,
+    interrupt, output,
+};
+
+/// How log lines look.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum LogStyle {
+    // For people.
+    Human,
+    // One JSON object a line.
+    Json,
+}
+
+/// What a control plane logs.
+#[derive(Debug, Clone, Args)]
+pub struct Logging {
+    /// What to log: a level (error, warn, info, debug, trace), or a filter such as info,control=debug
+    #[arg(long, default_value = "info", env = "GPUAAS_LOG", value_name = "LEVEL")]
+    pub log: String,
+    /// How log lines look; they go to standard error
+    #[arg(long, default_value = "human", value_name = "FORMAT")]
+    pub log_format: LogStyle,
+    /// Where to send spans, such as http://127.0.0.1:4318/v1/traces; needs a build with OpenTelemetry
+    #[arg(long, env = "GPUAAS_OTLP_ENDPOINT", value_name = "URL")]
+    pub otlp_endpoint: Option<String>,
+}
+
+impl Logging {
+    /// Starts to log. The answer must live as long as the process.
+    pub fn start(&self, global: &Global) -> Result<LogGuard, Failure> {
+        let format = match self.log_format {
+            LogStyle::Human => LogFormat::Human,
+            LogStyle::Json => LogFormat::Json,
+        };
+        let colour = global.color != output::Color::Never;
+        let config = LogConfig { format, filter: self.log.clone(), colour, otlp_endpoint: self.otlp_endpoint.clone() };
+        observability::init(&config).map_err(|error| Failure::Usage(error.to_string()))
+    }
+}
+
+/// How to serve.
+#[derive(Debug, Args)]
+#[command(after_help = examples![
+    "gpuaas serve --database sqlite:gpuaas.db",
+    "gpuaas serve --database postgres://gpuaas@db.example/gpuaas --listen 127.0.0.1:7071 --replica east-2",
+    "gpuaas serve --database sqlite:gpuaas.db --listen 127.0.0.1:0 --log-format json --log warn",
+])]
+pub struct Serve {
+    #[command(flatten)]
+    database: Database,
+    /// Where to listen; port 0 takes a free one, and the address is printed
+    #[arg(long, default_value = "127.0.0.1:7070", value_name = "ADDR")]
+    listen: SocketAddr,
+    /// Listen in plain text on an address that other machines can reach, because a TLS proxy or a private network is there
+    #[arg(long)]
+    insecure_listen: bool,
+    /// The name of this replica; no two running replicas may share one [default: made from the host's name]
+    #[arg(long, value_name = "NAME")]
+    replica: Option<String>,
+    /// For how many seconds a silent leader is waited for before another replica takes over
+    #[arg(long, default_value_t = 10, value_name = "SECONDS", value_parser = clap::value_parser!(i64).range(1..=600))]
+    lease_ttl_s: i64,
+    /// Requests a second that each token may make, averaged over a minute
+    #[arg(long, default_value_t = 100, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    rate_limit_per_s: u32,
+    #[command(flatten)]
+    logging: Logging,
+}
+
+/// What a replica needs to start.
+#[derive(Debug)]
+pub struct Setup {
+    /// Its store.
+    pub db: Db,
+    /// Its clock and randomness.
+    pub ports: Ports,
+    /// Its name.
+    pub replica: String,
+    /// How long a silent leader is waited for.
+    pub lease_ttl_s: i64,
+    /// How to listen.
+    pub http: HttpConfig,
+}
+
+/// A running replica.
+#[derive(Debug)]
+pub struct Replica {
+    server: HttpServer,
+    runner: RunnerHandle,
+    node_plane: Arc<NodePlane>,
+}
+
+impl Replica {
+    /// Starts everything.
+    pub async fn start(setup: Setup) -> Result<Self, Failure> {
+        let Setup { db, ports, replica, lease_ttl_s, http } = setup;
+        db.on_poison(end_poisoned);
+        let front = FrontDoorConfig { replica: replica.clone(), program_version: env!("CARGO_PKG_VERSION").to_owned() };
+        let door = FrontDoor::new(ports.clone(), front).map_err(|error| Failure::Local(error.to_string()))?;
+        let plane = ControlPlane::new(db.clone(), ports, PlaneConfig { lease_ttl_s, ..PlaneConfig::new(replica) });
+        let (poke, node_plane, metrics) = (plane.poke(), plane.node_plane(), Metrics::new());
+        let parts = Parts { door, db, metrics: metrics.clone(), poke, feed: EventFeed::default() };
+        // The address first: a port that is taken must be told before anything begins to work.
+        let server = http::start(http, parts).await.map_err(|error| Failure::Local(error.to_string()))?;
+        let observed = move |report: &control::plane::StepReport| metrics.stepped(report);
+        let runner = runner::spawn_observed(plane, observed, end_poisoned)
+            .map_err(|error| Failure::Local(format!("cannot start the control plane's thread: {error}")))?;
+        Ok(Self { server, runner, node_plane })
+    }
+
+    /// Where it is reached.
+    pub fn url(&self) -> String {
+        format!("http://{}", self.server.address())
+    }
+
+    /// Where agents' messages go.
+    pub fn node_plane(&self) -> Arc<NodePlane> {
+        Arc::clone(&self.node_plane)
+    }
+
+    /// Ends it in an orderly way.
+    pub async fn stop(self) {
+        self.server.stop().await;
+        // Waits for the current step and gives the lease back; both talk to the store.
+        let _ = tokio::task::spawn_blocking(move || self.runner.stop()).await;
+    }
+}
+
+fn end_poisoned() {
+    tracing::error!(alert = "store_poisoned", "the outcome of a commit is unknown; start this process again");
+    std::process::exit(i32::from(Exit::Restart.number()));
+}
+
+/// Signals that ask for an orderly end. Asked twice, the process ends at once.
+pub struct Ending {
+    interrupt: tokio::signal::unix::Signal,
+    terminate: tokio::signal::unix::Signal,
+}
+
+impl Ending {
+    /// Takes Ctrl-C and SIGTERM over from here on.
+    pub fn prepare() -> Result<Self, Failure> {
+        let cannot = |error: std::io::Error| Failure::Local(format!("cannot watch for signals: {error}"));
+        let ending = Self {
+            interrupt: signal(SignalKind::interrupt()).map_err(cannot)?,
+            terminate: signal(SignalKind::terminate()).map_err(cannot)?,
+        };
+        interrupt::leave_to_command();
+        Ok(ending)
+    }
+
+    /// Waits until an end is asked for.
+    pub async fn asked(&mut self) {
+        tokio::select! {
+            _ = self.interrupt.recv() => {}
+            _ = self.terminate.recv() => {}
+        }
+    }
+
+    /// Does the work of ending, unless somebody is in a hurry.
+    pub async fn unless_asked_again(mut self, work: impl Future<Output = ()>) {
+        tokio::select! {
+            () = work => {}
+            () = self.asked() => std::process::exit(i32::from(Exit::Interrupted.number())),
+        }
+    }
+}
+
+/// A name that no other process has.
+pub fn replica_name(ports: &Ports) -> String {
+    let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    let host: String = host.trim().chars().filter(|c| c.is_ascii_alphanumeric() || *c == '-').take(40).collect();
+    let bits = ports.id_bits();
+    format!("{}-{:02x}{:02x}{:02x}", if host.is_empty() { "replica" } else { &host }, bits[0], bits[1], bits[2])
+}
+
+/// Opens a store without holding up the runtime.
+pub async fn open(database: &Database, ports: &Ports) -> Result<Db, Failure> {
+    let config = database.config(ports);
+    let opened = tokio::task::spawn_blocking(move || Db::open(&config)).await;
+    let opened = opened.map_err(|error| Failure::Local(format!("the store could not be opened: {error}")))?;
+    opened.map_err(|error| store_failure(&error))
+}
+
+/// Says something on standard output that a supervisor or a person waits for. Whether anybody reads it must not matter
+/// to a server.
+pub fn announce(text: &str) -> Result<(), Failure> {
+    match output::data(text) {
+        Err(Failure::ReaderGone) => Ok(()),
+        other => other,
+    }
+}
+
+/// Serves until it is told to end.
+pub async fn serve(global: &Global, serve: Serve) -> Result<(), Failure> {
+    let _logs = serve.logging.start(global)?;
+    let ports = Ports::system();
+    let mut ending = Ending::prepare()?;
+    let db = open(&serve.database, &ports).await?;
+    let operators = db.read_async(|tx| principals::operators_left(tx)).await.map_err(|error| store_failure(&error))?;
+    let replica = serve.replica.unwrap_or_else(|| replica_name(&ports));
+    let rate = Rate { requests: serve.rate_limit_per_s.saturating_mul(60), window_s: 60 };
+    let http = HttpConfig { plaintext_allowed: serve.insecure_listen, rate, ..HttpConfig::new(serve.listen) };
+    let setup = Setup { db, ports, replica, lease_ttl_s: serve.lease_ttl_s, http };
+    let running = Replica::start(setup).await?;
+    if operators == 0 {
+        output::note(
+            "the store has no operator yet, so nobody can sign in; with this server stopped, or on PostgreSQL beside it, run:\n  gpuaas bootstrap --database URL --email you@example.com",
+        );
+    }
+    announce(&running.url())?;
+    ending.asked().await;
+    tracing::info!("ending");
+    ending.unless_asked_again(running.stop()).await;
+    Ok(())
+}

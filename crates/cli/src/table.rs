@@ -1,0 +1,211 @@
+//! Tables for people: which columns a list of each noun has, and how a single object is laid out.
+//!
+//! Cells are taken out of the object of the API by JSON pointer, so a table can never show something that `-o json` does
+//! not have.
+
+use comfy_table::{Attribute, Cell, CellAlignment, Color, ContentArrangement, Table, presets};
+
+use crate::{ordered::Ordered, output, safe};
+
+/// The columns of one kind of list.
+#[derive(Debug)]
+pub struct Columns {
+    /// What the list holds, in the plural.
+    pub plural: &'static str,
+    /// Heading and JSON pointer of each column.
+    pub columns: &'static [(&'static str, &'static str)],
+}
+
+macro_rules! columns {
+    ($($(#[$meta:meta])* $name:ident = $plural:literal [$($heading:literal $pointer:literal),+ $(,)?];)+) => {
+        $($(#[$meta])* pub const $name: Columns = Columns { plural: $plural, columns: &[$(($heading, $pointer)),+] };)+
+    };
+}
+
+columns! {
+    /// Tenants.
+    TENANTS = "tenants" ["ID" "/id", "SLUG" "/slug", "NAME" "/name", "STATE" "/execution", "PROJECTED" "/projected", "CREATED" "/created_at"];
+    /// Projects.
+    PROJECTS = "projects" ["ID" "/id", "SLUG" "/slug", "NAME" "/name", "STATE" "/execution", "GPU CAP" "/gpu_cap", "TENANT" "/tenant_id", "CREATED" "/created_at"];
+    /// Memberships.
+    MEMBERS = "members" ["ID" "/id", "NAME" "/principal_name", "KIND" "/principal_kind", "ROLE" "/role", "PROJECT" "/project_id", "PRINCIPAL" "/principal_id"];
+    /// Service accounts and operators.
+    SERVICE_ACCOUNTS = "service accounts" ["ID" "/id", "NAME" "/name", "TENANT" "/tenant_id", "CREATED" "/created_at"];
+    /// Operators.
+    OPERATORS = "operators" ["ID" "/id", "NAME" "/name", "ROLE" "/platform_role", "CREATED" "/created_at"];
+    /// Tokens.
+    TOKENS = "tokens" ["ID" "/id", "NAME" "/name", "SCOPE" "/scope", "PRINCIPAL" "/principal_id", "TENANT" "/tenant_id", "PROJECT" "/project_id", "EXPIRES" "/expires_at", "REVOKED" "/revoked_at"];
+    /// Regions.
+    REGIONS = "regions" ["ID" "/id", "SLUG" "/slug", "NAME" "/name", "ENABLED" "/enabled"];
+    /// Pools.
+    POOLS = "pools" ["ID" "/id", "SLUG" "/slug", "NAME" "/name", "GPU" "/gpu_model", "SLICES" "/slices_enabled", "REGION" "/region_id"];
+    /// SKUs.
+    SKUS = "SKUs" ["ID" "/id", "SLUG" "/slug", "SHAPE" "/shape", "GPU" "/gpu_model", "COUNTS" "/gpu_counts", "VCPUS/GPU" "/vcpus_per_gpu", "MIB/GPU" "/memory_mib_per_gpu", "MICROS/GPU/H" "/price_micros_per_gpu_hour", "ENABLED" "/enabled"];
+    /// Nodes.
+    NODES = "nodes" ["ID" "/id", "NAME" "/name", "GPU" "/gpu_model", "STATE" "/execution", "OCCUPANCY" "/occupancy", "POOL" "/pool_id", "LAST SEEN" "/last_seen_at"];
+    /// Slots of a node.
+    SLOTS = "slots" ["ID" "/id", "STATE" "/execution", "GPU AT" "/gpu_pci_address", "MODULE" "/gpu_module_id", "NUMA" "/numa_node", "PROFILE" "/profile", "USES" "/use_generation", "HEALTH" "/health_state"];
+    /// Claims on a node.
+    CLAIMS = "claims" ["ID" "/id", "KIND" "/kind", "SLOT" "/slot_id", "ALLOCATION" "/allocation_id", "FENCE" "/fence", "CLAIMED" "/claimed_at", "RELEASED" "/released_at"];
+    /// Orders to a node's agent.
+    TASKS = "tasks" ["ID" "/id", "KIND" "/kind", "STATE" "/execution", "TRY" "/attempt", "ALLOCATION" "/allocation_id", "DEADLINE" "/deadline"];
+    /// Allocations.
+    ALLOCATIONS = "allocations" ["ID" "/id", "NAME" "/name", "STATE" "/execution", "GPUS" "/gpu_count", "SHAPE" "/shape", "PROJECT" "/project_id", "PROJECTED" "/projected"];
+    /// Operations.
+    OPERATIONS = "operations" ["ID" "/id", "KIND" "/kind", "STATE" "/state", "SUBJECT" "/subject_id", "CREATED" "/created_at", "FINISHED" "/finished_at"];
+    /// Events.
+    EVENTS = "events" ["SEQ" "/sequence", "TIME" "/time", "NOUN" "/data/noun", "CHANGE" "/data/change", "SUBJECT" "/subject", "FROM" "/data/state_from", "TO" "/data/state_to", "REASON" "/data/reason"];
+    /// Audited actions.
+    AUDIT = "audited actions" ["SEQ" "/sequence", "AT" "/at", "ACTOR" "/actor", "ACTION" "/action", "SUBJECT" "/subject", "REQUEST" "/request_id"];
+    /// What waits.
+    WAITS = "waits" ["NOUN" "/noun", "SUBJECT" "/subject_id", "STATE" "/execution", "CODE" "/code", "BECAUSE" "/because", "SINCE" "/since", "UNTIL" "/until"];
+    /// Broken rules.
+    VIOLATIONS = "broken rules" ["RULE" "/rule", "SUBJECT" "/subject", "DETAIL" "/detail"];
+}
+
+fn text_of(value: Option<&Ordered>) -> String {
+    match value {
+        None | Some(Ordered::Null) => "-".to_owned(),
+        Some(Ordered::Bool(flag)) => flag.to_string(),
+        Some(Ordered::Number(number)) => number.to_string(),
+        Some(Ordered::Text(text)) => safe::line(text).into_owned(),
+        Some(Ordered::List(items)) if items.is_empty() => "-".to_owned(),
+        Some(Ordered::List(items)) => items.iter().map(|item| text_of(Some(item))).collect::<Vec<_>>().join(","),
+        Some(Ordered::Object(fields)) => fields
+            .iter()
+            .map(|(name, value)| format!("{}={}", safe::line(name), text_of(Some(value))))
+            .collect::<Vec<_>>()
+            .join(" "),
+    }
+}
+
+fn state_color(word: &str) -> Option<Color> {
+    match word {
+        "running" | "active" | "online" | "succeeded" | "available" => Some(Color::Green),
+        "failed" | "refused" | "cleanup_blocked" | "silent" | "expired" => Some(Color::Red),
+        "requested" | "reserved" | "provisioning" | "releasing" | "creating" | "deleting" | "suspended" | "wiping"
+        | "pending" | "delivered" => Some(Color::Yellow),
+        _ => None,
+    }
+}
+
+fn plain_table(coloured: bool) -> Table {
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING);
+    if coloured {
+        table.enforce_styling();
+    } else {
+        table.force_no_tty();
+    }
+    // On a terminal long sentences wrap; in a pipe every row stays on one line.
+    let arrangement =
+        if output::stdout_is_terminal() { ContentArrangement::Dynamic } else { ContentArrangement::Disabled };
+    table.set_content_arrangement(arrangement);
+    table
+}
+
+fn finish(mut table: Table) -> String {
+    for column in table.column_iter_mut() {
+        column.set_padding((0, 2));
+    }
+    table.lines().map(|line| format!("{}\n", line.trim_end())).collect()
+}
+
+/// A list as a table with a heading.
+pub fn rows(columns: &Columns, items: &[Ordered], coloured: bool) -> String {
+    let mut table = plain_table(coloured);
+    table.set_header(columns.columns.iter().map(|(heading, _)| Cell::new(heading).add_attribute(Attribute::Bold)));
+    for item in items {
+        table.add_row(columns.columns.iter().map(|(heading, pointer)| {
+            let value = item.at(pointer);
+            let text = text_of(value);
+            let color = if *heading == "STATE" { state_color(&text) } else { None };
+            let mut cell = Cell::new(&text);
+            if matches!(value, Some(Ordered::Number(_))) {
+                cell = cell.set_alignment(CellAlignment::Right);
+            }
+            if let Some(color) = color { cell.fg(color) } else { cell }
+        }));
+    }
+    finish(table)
+}
+
+/// One row without a heading, for streams.
+pub fn row(columns: &Columns, item: &Ordered) -> String {
+    columns.columns.iter().map(|(_, pointer)| text_of(item.at(pointer))).collect::<Vec<_>>().join("  ")
+}
+
+/// One object as a card: a line for each field, nested fields with dots.
+pub fn card(value: &Ordered, coloured: bool) -> String {
+    let mut fields = Vec::new();
+    flatten("", value, &mut fields);
+    let mut table = plain_table(coloured);
+    for (name, text) in fields {
+        table.add_row([Cell::new(name).add_attribute(Attribute::Bold), Cell::new(text)]);
+    }
+    finish(table)
+}
+
+fn flatten(name: &str, value: &Ordered, fields: &mut Vec<(String, String)>) {
+    let inner = |part: &str| if name.is_empty() { part.to_owned() } else { format!("{name}.{part}") };
+    let nested = |item: &Ordered| matches!(item, Ordered::Object(_) | Ordered::List(_));
+    match value {
+        Ordered::Object(map) => {
+            for (key, value) in map {
+                flatten(&inner(&safe::line(key)), value, fields);
+            }
+        }
+        Ordered::List(items) if items.iter().any(nested) => {
+            for (index, item) in items.iter().enumerate() {
+                flatten(&inner(&index.to_string()), item, fields);
+            }
+        }
+        other => fields.push((name.to_owned(), text_of(Some(other)))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn json(text: &str) -> Ordered {
+        serde_json::from_str(text).unwrap()
+    }
+
+    #[test]
+    fn a_list_lines_up_and_shows_absent_fields_as_dashes() {
+        let items = [
+            json(r#"{"id":"rgn_1","slug":"eu-1","name":"Europe","enabled":true}"#),
+            json(r#"{"id":"rgn_2","slug":"us"}"#),
+        ];
+        let text = rows(&REGIONS, &items, false);
+        assert_eq!(text, "ID     SLUG  NAME    ENABLED\nrgn_1  eu-1  Europe  true\nrgn_2  us    -       -\n");
+    }
+
+    #[test]
+    fn cells_cannot_carry_escapes_of_their_own() {
+        let text = rows(&REGIONS, &[json(r#"{"id":"x","slug":"a\u001b[31m\nb","name":"n","enabled":false}"#)], false);
+        assert_eq!(text.lines().count(), 2, "{text}");
+        assert!(!text.contains('\u{1b}'), "{text:?}");
+    }
+
+    #[test]
+    fn states_are_coloured_when_wanted() {
+        let item = [json(r#"{"id":"x","execution":"running"}"#)];
+        assert!(rows(&ALLOCATIONS, &item, true).contains('\u{1b}'));
+        assert!(!rows(&ALLOCATIONS, &item, false).contains('\u{1b}'));
+    }
+
+    #[test]
+    fn a_card_keeps_the_order_and_names_nested_fields_with_dots() {
+        let text = card(
+            &json(r#"{"id":"x","observed":{"guest_up":true},"counts":[1,2],"bindings":[{"role":"viewer"}]}"#),
+            false,
+        );
+        let lines: Vec<Vec<&str>> = text.lines().map(|line| line.split_whitespace().collect()).collect();
+        assert_eq!(
+            lines,
+            [["id", "x"], ["observed.guest_up", "true"], ["counts", "1,2"], ["bindings.0.role", "viewer"]]
+        );
+    }
+}

@@ -1,0 +1,111 @@
+//! Token secrets: 32 random bytes, written as `gpuaas_` and 43 characters of base64url, stored only as a SHA-256.
+//!
+//! A plain hash is enough because the secret is 256 random bits: there is nothing to guess. The prefix lets scanners of
+//! leaked text find one. A secret never appears in a log: its `Debug` is blank.
+
+use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
+use sha2::{Digest, Sha256};
+
+use crate::Ports;
+
+/// What every secret starts with.
+pub const PREFIX: &str = "gpuaas_";
+
+const BYTES: usize = 32;
+const LETTERS: usize = 43;
+
+/// The secret of a token.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Secret(String);
+
+impl std::fmt::Debug for Secret {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Secret(…)")
+    }
+}
+
+impl Secret {
+    /// A fresh secret.
+    pub fn mint(ports: &Ports) -> Self {
+        let mut bytes = [0u8; BYTES];
+        ports.entropy.fill(&mut bytes);
+        Self(format!("{PREFIX}{}", URL_SAFE_NO_PAD.encode(bytes)))
+    }
+
+    /// Reads what a caller sent; `None` when it cannot be a secret of ours.
+    pub fn parse(text: &str) -> Option<Self> {
+        let letters = text.strip_prefix(PREFIX)?;
+        let shaped =
+            letters.len() == LETTERS && URL_SAFE_NO_PAD.decode(letters).is_ok_and(|bytes| bytes.len() == BYTES);
+        shaped.then(|| Self(text.to_owned()))
+    }
+
+    /// The secret itself, to be shown once.
+    pub fn reveal(&self) -> &str {
+        &self.0
+    }
+
+    /// What is stored: SHA-256 in hexadecimal.
+    pub fn hash(&self) -> String {
+        hex(&Sha256::digest(self.0.as_bytes()))
+    }
+
+    /// Seals the secret under another one and a label, so that the answer of its creation can be kept for a retry without
+    /// the store knowing the secret: only a caller who presents the same `under` again can open it. The label must never
+    /// be used twice under one secret.
+    pub fn seal(&self, under: &Secret, label: &str) -> String {
+        let open = URL_SAFE_NO_PAD.decode(self.0.trim_start_matches(PREFIX)).unwrap_or_default();
+        URL_SAFE_NO_PAD.encode(under.mask(&open, label))
+    }
+
+    /// Opens what [`Secret::seal`] made.
+    pub fn unseal(sealed: &str, under: &Secret, label: &str) -> Option<Self> {
+        let closed = URL_SAFE_NO_PAD.decode(sealed).ok()?;
+        Self::parse(&format!("{PREFIX}{}", URL_SAFE_NO_PAD.encode(under.mask(&closed, label))))
+    }
+
+    fn mask(&self, bytes: &[u8], label: &str) -> Vec<u8> {
+        let key = Sha256::new().chain_update(b"gpuaas-sealed-answer-v1\n").chain_update(self.0.as_bytes());
+        let key = key.chain_update(b"\n").chain_update(label.as_bytes()).finalize();
+        bytes.iter().zip(key).map(|(byte, mask)| byte ^ mask).collect()
+    }
+}
+
+/// Lower-case hexadecimal.
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    use std::fmt::Write as _;
+    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_secret_is_read_back_and_others_are_refused() {
+        let secret = Secret::mint(&Ports::system());
+        assert_eq!(secret.reveal().len(), PREFIX.len() + LETTERS);
+        assert_eq!(Secret::parse(secret.reveal()), Some(secret.clone()));
+        assert_eq!(format!("{secret:?}"), "Secret(…)");
+        let other = format!("{PREFIX}{}", "A".repeat(LETTERS - 1));
+        for text in ["", PREFIX, "secret", &other, &secret.reveal()[1..], &format!("{}=", secret.reveal())] {
+            assert_eq!(Secret::parse(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_sealed_secret_opens_only_under_the_same_secret_and_label() {
+        let (secret, under, other) =
+            (Secret::mint(&Ports::system()), Secret::mint(&Ports::system()), Secret::mint(&Ports::system()));
+        let sealed = secret.seal(&under, "key/tok_1");
+        assert!(!secret.reveal().contains(&sealed));
+        assert_eq!(Secret::unseal(&sealed, &under, "key/tok_1"), Some(secret.clone()));
+        assert_ne!(Secret::unseal(&sealed, &under, "key/tok_2"), Some(secret.clone()));
+        assert_ne!(Secret::unseal(&sealed, &other, "key/tok_1"), Some(secret));
+        assert_eq!(Secret::unseal("not base64!", &under, ""), None);
+    }
+}

@@ -1,0 +1,154 @@
+//! The first things in an empty store: an operator who can create the rest, and nodes with their slots until agents enroll
+//! themselves. Nothing here is reachable from the API.
+
+use model::{
+    NodeId, PoolId, PrincipalId, SlotId, TokenId,
+    identity::{PlatformRole, PrincipalKind, TokenScope},
+    number::TokenLifetimeS,
+    supply::{FabricClaimMode, GpuModel},
+    text::Email,
+};
+use store::{
+    Stamp, StoreError, Tx, nodes,
+    nodes::NodeNew,
+    principals::{self, PrincipalNew},
+    slots::{self, SlotNew, SlotParts},
+    tokens::{self, TokenNew},
+};
+use topology::{Partitions, SlotDevices};
+
+use crate::{Ports, authz::token::Secret};
+
+/// An operator with a token that was just made. The secret is shown once and stored nowhere.
+#[derive(Debug, Clone)]
+pub struct FirstOperator {
+    /// The operator.
+    pub principal_id: PrincipalId,
+    /// The token.
+    pub token_id: TokenId,
+    /// What to send with requests.
+    pub secret: Secret,
+}
+
+/// Creates an operator with a token, unless there is an operator already: then `None`, and nothing changes.
+pub fn first_operator(
+    tx: &mut Tx<'_>,
+    stamp: &mut Stamp<'_>,
+    ports: &Ports,
+    email: &Email,
+    lifetime: TokenLifetimeS,
+) -> Result<Option<FirstOperator>, StoreError> {
+    if principals::operators_left(tx)? > 0 {
+        return Ok(None);
+    }
+    let id = PrincipalId::from_parts(stamp.now, stamp.bits());
+    let role = Some(PlatformRole::PlatformOperator);
+    let new =
+        PrincipalNew { id: &id, kind: PrincipalKind::User, name: email.as_str(), tenant_id: None, platform_role: role };
+    principals::insert(tx, stamp, new)?;
+    let (token_id, secret) = token_for(tx, stamp, ports, &id, lifetime)?;
+    Ok(Some(FirstOperator { principal_id: id, token_id, secret }))
+}
+
+/// Gives a principal a token that may do everything its owner may: for first set-up, and for an operator who lost the last one.
+pub fn token_for(
+    tx: &mut Tx<'_>,
+    stamp: &mut Stamp<'_>,
+    ports: &Ports,
+    principal_id: &PrincipalId,
+    lifetime: TokenLifetimeS,
+) -> Result<(TokenId, Secret), StoreError> {
+    let (token_id, secret) = (TokenId::from_parts(stamp.now, stamp.bits()), Secret::mint(ports));
+    let new = TokenNew {
+        id: &token_id,
+        principal_id,
+        tenant_id: None,
+        project_id: None,
+        name: "bootstrap",
+        secret_hash: &secret.hash(),
+        scope: TokenScope::Write,
+        expires: stamp.now.plus_seconds(lifetime.get()),
+    };
+    tokens::insert(tx, stamp, new)?;
+    Ok((token_id, secret))
+}
+
+/// A node to take in, as it describes itself.
+#[derive(Debug, Clone)]
+pub struct NewNode {
+    /// Its id.
+    pub id: NodeId,
+    /// Its pool.
+    pub pool_id: PoolId,
+    /// Its host name.
+    pub name: String,
+    /// What it carries.
+    pub gpu_model: GpuModel,
+    /// The Ed25519 key its proofs are signed with, in hexadecimal.
+    pub public_key: String,
+    /// The sets its board can be cut into.
+    pub partitions: Partitions,
+    /// Its slots.
+    pub slots: Vec<NewSlot>,
+}
+
+/// A slot to take in.
+#[derive(Debug, Clone)]
+pub struct NewSlot {
+    /// Its id.
+    pub id: SlotId,
+    /// What one slot of this kind gets.
+    pub profile: String,
+    /// The GPU's own identity.
+    pub gpu_uuid: Option<String>,
+    /// Its devices, as far as they are known. Only a complete slot is approved for sale; any other is `disabled`.
+    pub devices: SlotDevices,
+}
+
+/// Takes in a node with its slots: enrolled, and unused, so that nothing has to be proved before the first sale.
+pub fn register_node(tx: &mut Tx<'_>, stamp: &mut Stamp<'_>, new: &NewNode) -> Result<(), StoreError> {
+    let text = |error: serde_json::Error| StoreError::Other(error.to_string());
+    let partitions = serde_json::to_string(&new.partitions).map_err(text)?;
+    nodes::insert(
+        tx,
+        stamp,
+        NodeNew {
+            id: &new.id,
+            pool_id: &new.pool_id,
+            name: &new.name,
+            gpu_model: new.gpu_model,
+            public_key: &new.public_key,
+            partitions: &partitions,
+        },
+    )?;
+    let rows: Vec<SlotNew> = new.slots.iter().map(|slot| slot_row(new, slot)).collect();
+    slots::insert_all(tx, stamp, &rows)
+}
+
+fn slot_row(node: &NewNode, slot: &NewSlot) -> SlotNew {
+    let devices = &slot.devices;
+    let module = devices.gpu_module_id;
+    let sets = node.partitions.sets().iter().enumerate();
+    let member = sets.filter(|(_, set)| module.is_some_and(|module| set.contains(&module)));
+    let partition_ids: Vec<String> = member.map(|(at, _)| at.to_string()).collect();
+    let fabric = devices.fabric_claim_mode == FabricClaimMode::PerSlotVf;
+    SlotNew {
+        id: slot.id.clone(),
+        node_id: node.id.clone(),
+        profile: slot.profile.clone(),
+        available: devices.missing().is_empty(),
+        parts: SlotParts {
+            gpu_pci_address: devices.gpu_pci_address.clone(),
+            gpu_uuid: slot.gpu_uuid.clone(),
+            gpu_module_id: module.map(|module| i64::from(module.0)),
+            nvme_identity: devices.nvme_identity.clone(),
+            mgmt_mac: devices.mgmt_mac.clone(),
+            private_ip: devices.private_ip.clone(),
+            fabric_claim_mode: devices.fabric_claim_mode,
+            fabric_vf_pci_address: devices.fabric_vf_pci_address.clone().filter(|_| fabric),
+            numa_node: devices.numa_node.map(i64::from),
+            partition_ids: format!("[{}]", partition_ids.join(",")),
+            capacity_metadata: "{}".to_owned(),
+        },
+    }
+}

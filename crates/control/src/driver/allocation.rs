@@ -1,0 +1,224 @@
+//! Allocations: from a wish to a running guest and back to nothing. What moves together is moved together: the slots with
+//! their allocation, the claims with the end of it, and whoever waits (project, slots, operations) in the same transaction.
+
+use api::{Code, allocation::AllocationObserved, operation::OperationError};
+use lifecycle::{
+    Next,
+    allocation::{self, Effect, State, View},
+};
+use model::{
+    Timestamp,
+    supply::{NodeState, SlotState},
+    task::TaskKind,
+};
+use store::{
+    Stamp, StoreError, Tx,
+    allocations::{self, AllocationRow, Entering},
+    claims, decisions,
+    living::{self, Living as Table, Seen},
+    nodes, operations,
+    scope::Page,
+    slots::{self, SlotRow},
+};
+
+use super::{
+    Hands, Living, id_of,
+    orders::{Held, Order, by_attempt, challenge, give, held, orders_of},
+    read_json, write_json,
+};
+use crate::{
+    applier::{PlacementDecision, REFUSED},
+    leader::{Leader, unchanged},
+};
+
+/// Allocations.
+pub(crate) struct Allocations;
+
+/// An allocation with everything its decider sees.
+pub(crate) struct Looked {
+    row: AllocationRow,
+    observed: AllocationObserved,
+    refusal: Option<PlacementDecision>,
+    view: View,
+}
+
+impl Living for Allocations {
+    const TABLE: Table = Table::Allocations;
+    type Looked = Looked;
+    type State = State;
+    type Effect = Effect;
+
+    fn load(tx: &mut Tx<'_>, id: &str, _: Timestamp) -> Result<Option<Looked>, StoreError> {
+        let Some(row) = allocations::get(tx, &id_of(id)?)? else { return Ok(None) };
+        let observed: AllocationObserved = read_json("observed", &row.observed)?;
+        let refusal = if row.state == State::Requested { refusal(tx, &row)? } else { None };
+        let given = by_attempt(tx, &row.id)?;
+        let of_kind = |kind: TaskKind| orders_of(given.iter().filter(|task| task.kind == kind));
+        let node = match held(tx, &row.id)?.node_id {
+            Some(node_id) => nodes::get(tx, &node_id)?,
+            None => None,
+        };
+        let view = View {
+            state: row.state,
+            desired: row.desired,
+            placement_refused: refusal.is_some(),
+            provision_failed: observed.provision_failed,
+            node_online: node.is_some_and(|node| node.state == NodeState::Online),
+            provision: of_kind(TaskKind::SliceVmProvision),
+            release: of_kind(TaskKind::SliceVmRelease),
+            last_attempt: given.last().map_or(0, |task| task.fence.attempt),
+        };
+        Ok(Some(Looked { row, observed, refusal, view }))
+    }
+
+    fn seen(looked: &Looked) -> Seen<'_> {
+        looked.row.seen()
+    }
+
+    fn decide(looked: &Looked, now: Timestamp) -> Next<State, Effect> {
+        allocation::decide(&looked.view, now)
+    }
+
+    fn perform(hands: &mut Hands<'_>, looked: &Looked, effect: Effect) -> Result<(), StoreError> {
+        match effect {
+            Effect::Place => hands.applier.place(hands.leader, &looked.row),
+            Effect::OrderProvision { attempt } => order(hands.leader, &looked.row, TaskKind::SliceVmProvision, attempt),
+            Effect::OrderRelease { attempt } => order(hands.leader, &looked.row, TaskKind::SliceVmRelease, attempt),
+        }
+    }
+
+    fn enter(tx: &mut Tx<'_>, stamp: &mut Stamp<'_>, looked: &Looked, state: State) -> Result<(), StoreError> {
+        let row = &looked.row;
+        let mut entry = Entry::new(looked, state);
+        let Held { slots, .. } = held(tx, &row.id)?;
+        match state {
+            State::Provisioning => (),
+            State::Running => move_slots(tx, stamp, &slots, &[SlotState::Reserved], SlotState::InUse)?,
+            State::Releasing => {
+                if entry.observed.provision_failed {
+                    move_slots(tx, stamp, &slots, &[SlotState::Reserved, SlotState::InUse], SlotState::CleanupBlocked)?;
+                }
+                let slots = held(tx, &row.id)?.slots;
+                challenge(tx, stamp, &slots)?;
+            }
+            State::Released | State::Failed => {
+                move_slots(tx, stamp, &slots, &[SlotState::Reserved, SlotState::InUse], SlotState::Wiping)?;
+                claims::end_of_allocation(tx, &row.id, stamp.now)?;
+            }
+            State::Refused => entry.refuse(looked.refusal.as_ref()),
+            State::Requested | State::Reserved => {
+                return Err(StoreError::Other(format!("the driver does not move allocations to {state}")));
+            }
+        }
+        entry.commit(tx, stamp, row, &slots)
+    }
+}
+
+fn refusal(tx: &mut Tx<'_>, row: &AllocationRow) -> Result<Option<PlacementDecision>, StoreError> {
+    let decided = decisions::of_subject(tx, row.id.as_str(), Page::first(DECISIONS_MAX))?;
+    let refused = decided.iter().find(|decision| decision.outcome == REFUSED);
+    refused.map(|decision| read_json("body", &decision.body)).transpose()
+}
+
+// An allocation that is still requested has been decided about once or twice.
+const DECISIONS_MAX: i64 = 20;
+
+fn order(leader: &Leader, row: &AllocationRow, kind: TaskKind, attempt: i64) -> Result<(), StoreError> {
+    let row = row.clone();
+    let deadline = leader.now.plus_seconds(leader.config.order_deadline_s);
+    leader.commit(move |tx, stamp| {
+        unchanged(allocations::get(tx, &row.id)?, |found| found.version, row.version)?;
+        let Held { node_id: Some(node_id), slots } = held(tx, &row.id)? else {
+            return Err(StoreError::Other("an allocation without claims cannot give orders".into()));
+        };
+        let order = Order {
+            node_id: &node_id,
+            allocation_id: &row.id,
+            tenant_id: &row.tenant_id,
+            project_id: &row.project_id,
+            kind,
+            attempt,
+            deadline,
+        };
+        give(tx, stamp, &order, &slots)
+    })
+}
+
+fn move_slots(
+    tx: &mut Tx<'_>,
+    stamp: &mut Stamp<'_>,
+    held: &[SlotRow],
+    from: &[SlotState],
+    to: SlotState,
+) -> Result<(), StoreError> {
+    let moving: Vec<SlotRow> = held.iter().filter(|slot| from.contains(&slot.state)).cloned().collect();
+    if moving.is_empty() { Ok(()) } else { slots::enter_all(tx, stamp, &moving, to, None) }
+}
+
+/// A state about to be entered, with what goes with it.
+struct Entry {
+    state: State,
+    observed: AllocationObserved,
+    reason: Option<&'static str>,
+    // For operations that this state ends badly.
+    error: Option<OperationError>,
+}
+
+impl Entry {
+    fn new(looked: &Looked, state: State) -> Self {
+        let mut entry = Self { state, observed: looked.observed.clone(), reason: None, error: None };
+        match state {
+            State::Running => entry.observed.guest_up = true,
+            State::Releasing if allocation::records_failure(&looked.view, state) => {
+                // What the host said stays with its order, for operators; it may speak of devices and of others.
+                entry.observed.provision_failed = true;
+                entry.observed.reason = Some(NOT_BUILT.to_owned());
+                entry.reason = Some("provision_failed");
+            }
+            State::Releasing => entry.reason = Some("release_wanted"),
+            State::Released | State::Failed => entry.observed.guest_up = false,
+            _ => (),
+        }
+        entry.error = if entry.observed.provision_failed {
+            Some(OperationError { code: Code::Internal, detail: NOT_BUILT.to_owned() })
+        } else if matches!(state, State::Releasing | State::Released) {
+            Some(OperationError { code: Code::StateConflict, detail: "It was given back before it ran.".to_owned() })
+        } else {
+            None
+        };
+        entry
+    }
+
+    fn refuse(&mut self, refusal: Option<&PlacementDecision>) {
+        let code = refusal.and_then(|decision| decision.code).unwrap_or(Code::SkuUnavailable);
+        let because = refusal.map_or_else(|| code.title().to_owned(), |decision| decision.because.clone());
+        self.reason = Some(code.as_str());
+        self.observed.reason = Some(because.clone());
+        self.error = Some(OperationError { code, detail: because });
+    }
+
+    fn commit(
+        self,
+        tx: &mut Tx<'_>,
+        stamp: &mut Stamp<'_>,
+        row: &AllocationRow,
+        touched: &[SlotRow],
+    ) -> Result<(), StoreError> {
+        let observed = write_json(&self.observed)?;
+        let entering = Entering { state: self.state, observed: &observed, node_id: None, reason: self.reason };
+        allocations::enter(tx, stamp, row, entering)?;
+        let error = self.error.as_ref().map(write_json).transpose()?;
+        operations::finish_for(tx, row.id.as_str(), self.state.as_str(), error.as_deref(), stamp.now)?;
+        if self.state == State::Releasing || self.state.is_terminal() {
+            living::poke(tx, Table::Projects, row.project_id.as_str(), stamp.now)?;
+        }
+        if self.state.is_terminal() {
+            for slot in touched {
+                living::poke(tx, Table::Slots, slot.id.as_str(), stamp.now)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+const NOT_BUILT: &str = "The host could not start the guest; its slots are being cleaned up.";

@@ -1,0 +1,125 @@
+//! Reading the headers that decide whether a request is safe to repeat and which version it is about. A header that cannot
+//! be read is refused, never ignored.
+
+use api::{Code, Operation, Problem, endpoint::IfMatch, headers as rules};
+
+use super::request::Headers;
+use crate::authz::token::Secret;
+
+/// The token in `Authorization: Bearer …`.
+pub(crate) fn bearer(headers: &Headers) -> Option<Secret> {
+    let (scheme, rest) = headers.authorization.as_deref()?.split_once(' ')?;
+    if scheme.eq_ignore_ascii_case("bearer") { Secret::parse(rest.trim_matches(' ')) } else { None }
+}
+
+/// The headers of a request, read.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Read {
+    pub(crate) idempotency_key: Option<String>,
+    pub(crate) if_match: Option<i64>,
+    pub(crate) last_event_id: Option<i64>,
+}
+
+/// Reads what this operation looks at.
+pub(crate) fn read(headers: &Headers, operation: &Operation) -> Result<Read, Problem> {
+    if let Some(name) = headers.unreadable {
+        return Err(Problem::new(Code::InvalidHeader, "A header does not match its rule.")
+            .with_field(name, "the header once, as plain text"));
+    }
+    let mut found = Read::default();
+    if operation.needs_idempotency_key() {
+        found.idempotency_key = Some(idempotency_key(headers)?);
+    }
+    if operation.if_match != IfMatch::Ignored {
+        found.if_match = headers.if_match.as_deref().map(rules::if_match).transpose()?;
+    }
+    if operation.if_match == IfMatch::Required && found.if_match.is_none() {
+        let detail = "This operation needs an If-Match header with the version to change.";
+        return Err(Problem::new(Code::VersionRequired, detail)
+            .with_field(rules::IF_MATCH, "one version in double quotes, such as \"7\""));
+    }
+    if operation.success == api::Success::EventStream {
+        let position = headers.last_event_id.as_deref().map(rules::last_event_id).transpose()?;
+        found.last_event_id = position.map(model::number::EventPosition::get);
+    }
+    Ok(found)
+}
+
+fn idempotency_key(headers: &Headers) -> Result<String, Problem> {
+    let Some(given) = headers.idempotency_key.as_deref() else {
+        return Err(Problem::new(Code::IdempotencyKeyMissing, "This operation needs an Idempotency-Key header.")
+            .with_field(
+                rules::IDEMPOTENCY_KEY,
+                "1 to 64 of the characters A-Z a-z 0-9 _ . : -, bare or in double quotes",
+            ));
+    };
+    rules::idempotency_key(given).map(str::to_owned)
+}
+
+/// Whether an `If-None-Match` names this entity tag.
+pub(crate) fn none_match(headers: &Headers, etag: &str) -> bool {
+    let Some(given) = headers.if_none_match.as_deref() else { return false };
+    given.trim() == "*" || given.split(',').any(|tag| tag.trim().trim_start_matches("W/") == etag)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use api::{
+        Endpoint,
+        tenancy::{TenantCreate, TenantUpdate},
+    };
+
+    fn key(text: &str) -> Result<String, Code> {
+        let headers = Headers { idempotency_key: Some(text.into()), ..Headers::default() };
+        read(&headers, &TenantCreate::OPERATION).map(|found| found.idempotency_key.unwrap()).map_err(|p| p.code)
+    }
+    fn matched(text: &str) -> Result<Option<i64>, Code> {
+        let headers = Headers { if_match: Some(text.into()), ..Headers::default() };
+        read(&headers, &TenantUpdate::OPERATION).map(|found| found.if_match).map_err(|p| p.code)
+    }
+
+    #[test]
+    fn keys_are_read_bare_and_quoted() {
+        for text in ["8e03978e-40d5", "\"8e03978e-40d5\""] {
+            assert_eq!(key(text), Ok("8e03978e-40d5".to_owned()), "{text}");
+        }
+        for text in ["", "\"\"", "\"a", "a\"", "a b", "é", "\"a\\\"b\"", &"a".repeat(65)] {
+            assert_eq!(key(text), Err(Code::InvalidHeader), "{text}");
+        }
+        let missing = read(&Headers::default(), &TenantCreate::OPERATION).unwrap_err();
+        assert_eq!(missing.code, Code::IdempotencyKeyMissing);
+    }
+
+    #[test]
+    fn versions_are_one_quoted_number() {
+        assert_eq!(matched("\"7\""), Ok(Some(7)));
+        for text in
+            ["7", "*", "W/\"7\"", "\"7\", \"8\"", "\"0\"", "\"-1\"", "\"+1\"", "\"\"", "\"99999999999999999999\""]
+        {
+            assert_eq!(matched(text), Err(Code::InvalidHeader), "{text}");
+        }
+        let missing = read(&Headers::default(), &TenantUpdate::OPERATION).unwrap_err();
+        assert_eq!(missing.code, Code::VersionRequired);
+    }
+
+    #[test]
+    fn a_header_sent_twice_is_refused() {
+        let mut headers = Headers::default();
+        headers.set("if-match", Some("\"1\""));
+        headers.set("if-match", Some("\"1\""));
+        assert_eq!(read(&headers, &TenantUpdate::OPERATION).unwrap_err().code, Code::InvalidHeader);
+    }
+
+    #[test]
+    fn a_bearer_token_must_be_one_of_ours() {
+        let with = |text: &str| bearer(&Headers { authorization: Some(text.into()), ..Headers::default() });
+        let secret = format!("gpuaas_{}", "A".repeat(43));
+        assert!(with(&format!("Bearer {secret}")).is_some());
+        assert!(with(&format!("bearer {secret}")).is_some());
+        for text in ["", "Bearer", "Bearer x", &format!("Basic {secret}"), &secret] {
+            assert!(with(text).is_none(), "{text}");
+        }
+    }
+}

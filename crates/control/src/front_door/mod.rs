@@ -1,0 +1,316 @@
+//! One door for every request, be it from a socket or from a simulated client.
+//!
+//! ```text
+//! route → read headers, parameters and body → [ transaction: authenticate → token scope → kept answer? →
+//!   use case (authorizes itself) → audit → keep the answer ] → answer
+//! ```
+//!
+//! The part in brackets is one closure on one store transaction: what the caller is told and what is durable cannot differ.
+//! A refusal undoes everything, leaves no audit row and, except where the wish itself was decided on (a taken name, a full
+//! quota), is not kept under the Idempotency-Key. Authentication comes before anything else is said about the request.
+
+mod body;
+mod context;
+mod headers;
+mod idempotency;
+mod page;
+mod parameters;
+mod pipeline;
+mod refusal;
+mod request;
+mod routes;
+
+use std::sync::Arc;
+
+use api::{Operation, Problem};
+use store::{Db, Tx};
+
+pub(crate) use body::invalid as invalid_body;
+pub use context::{About, Answer, Ctx, Input, Work};
+pub use refusal::Refusal;
+pub(crate) use refusal::internal;
+pub use request::{Headers, JSON, PROBLEM_JSON, Request, Response, StreamStart};
+pub use routes::BadRoutes;
+pub(crate) use routes::{Route, route};
+
+use crate::{
+    Ports,
+    authz::{BadPolicies, Policies, token::Secret},
+};
+use idempotency::{Busy, InFlight};
+use pipeline::Parsed;
+use routes::{Found, Routes};
+
+/// How this replica is set up.
+#[derive(Debug, Clone)]
+pub struct FrontDoorConfig {
+    /// The name of this replica.
+    pub replica: String,
+    /// The version of the program.
+    pub program_version: String,
+}
+
+impl Default for FrontDoorConfig {
+    fn default() -> Self {
+        Self { replica: "replica-1".to_owned(), program_version: env!("CARGO_PKG_VERSION").to_owned() }
+    }
+}
+
+/// Why a front door cannot open.
+#[derive(Debug, thiserror::Error)]
+pub enum BadFrontDoor {
+    /// The policies.
+    #[error(transparent)]
+    Policies(#[from] BadPolicies),
+    /// The routes.
+    #[error(transparent)]
+    Routes(#[from] BadRoutes),
+}
+
+struct Inner {
+    ports: Ports,
+    config: FrontDoorConfig,
+    policies: Policies,
+    routes: Routes,
+    in_flight: InFlight,
+}
+
+/// The front door. Cheap to clone.
+#[derive(Clone)]
+pub struct FrontDoor(Arc<Inner>);
+
+impl std::fmt::Debug for FrontDoor {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("FrontDoor").field("config", &self.0.config).finish_non_exhaustive()
+    }
+}
+
+/// What runs inside a transaction. May run several times; only the last one counts.
+type Closure = Arc<dyn Fn(&mut Tx<'_>) -> Result<Response, Refusal> + Send + Sync>;
+
+/// A request that needs the store.
+pub struct Job {
+    run: Closure,
+    version_given: bool,
+    operation: &'static str,
+    request_id: String,
+    // Held until the answer is known, so that a second request with the same key waits for it.
+    _busy: Option<Busy>,
+}
+
+/// A request, as far as it can be taken without the store.
+pub enum Prepared {
+    /// Answered already.
+    Immediate(Response),
+    /// To run on a snapshot.
+    Read(Job),
+    /// To run in a write transaction.
+    Write(Job),
+}
+
+/// How often a request that lost a race runs again before the caller is asked to.
+const RACES_MAX: u32 = 4;
+
+impl FrontDoor {
+    /// Opens the door: every operation of the contract must be carried out, and the policies must be valid.
+    pub fn new(ports: Ports, config: FrontDoorConfig) -> Result<Self, BadFrontDoor> {
+        let (policies, routes) = (Policies::load()?, Routes::new(crate::use_cases::routes())?);
+        Ok(Self(Arc::new(Inner { ports, config, policies, routes, in_flight: InFlight::default() })))
+    }
+
+    /// How this replica is set up.
+    pub fn config(&self) -> &FrontDoorConfig {
+        &self.0.config
+    }
+
+    /// The operation that a request asks for, if there is one.
+    pub fn operation_of(&self, method: &str, path: &str) -> Option<&Operation> {
+        match self.0.routes.find(method, path) {
+            Found::Route(route, _) | Found::Undecodable(route, _) => Some(&route.operation),
+            Found::OtherMethods(_) | Found::Nothing => None,
+        }
+    }
+
+    /// The token of a request, if it has the form of one.
+    pub fn token_of(headers: &Headers) -> Option<Secret> {
+        headers::bearer(headers)
+    }
+
+    /// The id a request goes by: the caller's if it can be repeated safely, a fresh one otherwise.
+    pub fn request_id(&self, headers: &Headers) -> String {
+        match &headers.request_id {
+            Some(given) if request::is_request_id(given) => given.clone(),
+            _ => request::request_id(self.0.ports.now(), self.0.ports.id_bits()),
+        }
+    }
+
+    /// Takes a request as far as possible without the store.
+    pub fn prepare(&self, request: Request) -> Prepared {
+        let request_id = self.request_id(&request.headers);
+        match self.prepared(request, &request_id) {
+            Ok(prepared) => prepared,
+            Err(problem) => Prepared::Immediate(Response::problem(&problem).with("X-Request-Id", request_id)),
+        }
+    }
+
+    fn prepared(&self, request: Request, request_id: &str) -> Result<Prepared, Problem> {
+        let (route, path) = match self.0.routes.find(&request.method, &request.path) {
+            Found::Route(route, pairs) => (route, Ok(pairs)),
+            Found::Undecodable(route, problem) => (route, Err(problem)),
+            Found::OtherMethods(methods) => {
+                let refusal = Response::problem(&routes::method_not_allowed(&methods));
+                let refusal = refusal.with("Allow", methods.join(", ")).with("X-Request-Id", request_id);
+                return Ok(Prepared::Immediate(refusal));
+            }
+            Found::Nothing => return Err(routes::route_not_found()),
+        };
+        let operation = route.operation;
+        let secret = headers::bearer(&request.headers).ok_or_else(crate::authz::unauthenticated);
+        let secret = match secret {
+            Ok(secret) => secret,
+            Err(problem) => {
+                let mut refusal = Response::problem(&problem).with("X-Request-Id", request_id);
+                refusal.operation = Some(operation.id);
+                return Ok(Prepared::Immediate(refusal));
+            }
+        };
+        let work = path.and_then(|path| pipeline::read(route, path, &request));
+        let busy = match &work {
+            Ok(Parsed { headers: headers::Read { idempotency_key: Some(key), .. }, .. }) => {
+                Some(self.0.in_flight.take(&secret.hash(), key).ok_or_else(idempotency::in_flight)?)
+            }
+            _ => None,
+        };
+        let version_given = work.as_ref().is_ok_and(|work| work.headers.if_match.is_some());
+        let writes = work.is_ok() && operation.is_mutating();
+        let (door, request_id) = (self.clone(), request_id.to_owned());
+        let call = pipeline::Call { operation, secret, request, request_id: request_id.clone(), work };
+        let run: Closure = Arc::new(move |tx: &mut Tx<'_>| call.run(&door.0, tx));
+        let job = Job { run, version_given, operation: operation.id, request_id, _busy: busy };
+        Ok(if writes { Prepared::Write(job) } else { Prepared::Read(job) })
+    }
+
+    /// Carries a request out and waits for the durable answer. Blocks; for the simulator and for tests.
+    pub fn perform(&self, db: &Db, request: Request) -> Response {
+        let (job, writes) = match self.prepare(request) {
+            Prepared::Immediate(response) => return response,
+            Prepared::Read(job) => (job, false),
+            Prepared::Write(job) => (job, true),
+        };
+        let mut races = 0;
+        loop {
+            let run = Arc::clone(&job.run);
+            let early: Arc<std::sync::Mutex<Option<Response>>> = Arc::default();
+            let told = Arc::clone(&early);
+            let closure = move |tx: &mut Tx<'_>| {
+                let answer = run(tx);
+                if model::planted!(AckBeforeCommit)
+                    && let (Ok(response), Ok(mut told)) = (&answer, told.lock())
+                {
+                    *told = Some(response.clone());
+                }
+                answer
+            };
+            let result = if writes { db.write(closure) } else { db.read(closure) };
+            if let (Err(Refusal::Store(_)), Some(told)) = (&result, early.lock().ok().and_then(|told| told.clone())) {
+                return told;
+            }
+            match job.settle(result, &mut races) {
+                Some(response) => return response,
+                None => continue,
+            }
+        }
+    }
+
+    /// Carries a request out for async code.
+    pub async fn serve(&self, db: &Db, request: Request) -> Response {
+        let (job, writes) = match self.prepare(request) {
+            Prepared::Immediate(response) => return response,
+            Prepared::Read(job) => (job, false),
+            Prepared::Write(job) => (job, true),
+        };
+        let mut races = 0;
+        loop {
+            let run = Arc::clone(&job.run);
+            let closure = move |tx: &mut Tx<'_>| run(tx);
+            let result = if writes { db.write_async(closure).await } else { db.read_async(closure).await };
+            if let Some(response) = job.settle(result, &mut races) {
+                return response;
+            }
+        }
+    }
+
+    /// What a request would be answered, with everything it would do undone. `look` sees the store as it would be left,
+    /// if the request would change it at all.
+    pub fn rehearse<T: Send + 'static>(
+        &self,
+        db: &Db,
+        request: Request,
+        mut look: impl FnMut(&mut Tx<'_>) -> T + Send + 'static,
+    ) -> (Response, Option<T>) {
+        let job = match self.prepare(request) {
+            Prepared::Immediate(response) => return (response, None),
+            Prepared::Read(job) | Prepared::Write(job) => job,
+        };
+        let run = Arc::clone(&job.run);
+        let answer: Result<(), Undone<T>> = db.write(move |tx: &mut Tx<'_>| {
+            let response = run(tx).map_err(Undone::Refused)?;
+            let seen = look(tx);
+            Err(Undone::Answered(response, seen))
+        });
+        let (result, seen) = match answer {
+            Ok(()) => (Err(Refusal::Problem(internal())), None),
+            Err(Undone::Refused(refusal)) => (Err(refusal), None),
+            Err(Undone::Answered(response, seen)) => (Ok(response), Some(seen)),
+        };
+        let mut races = RACES_MAX;
+        let response = job.settle(result, &mut races).unwrap_or_else(|| Response::problem(&internal()));
+        (response, seen)
+    }
+
+    /// The next events of a stream, for as long as its token is good.
+    pub async fn stream_batch(&self, db: &Db, secret: &Secret, after: i64) -> Result<EventBatch, Problem> {
+        let (door, secret) = (self.clone(), secret.clone());
+        let read = move |tx: &mut Tx<'_>| pipeline::event_batch(&door.0, tx, &secret, after);
+        db.read_async(read).await.map_err(Refusal::into_problem)
+    }
+}
+
+/// A rehearsal always ends like this.
+enum Undone<T> {
+    Refused(Refusal),
+    Answered(Response, T),
+}
+
+impl<T> From<store::StoreError> for Undone<T> {
+    fn from(error: store::StoreError) -> Self {
+        Self::Refused(error.into())
+    }
+}
+
+/// Some events of a stream.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EventBatch {
+    /// The events that the caller may see.
+    pub events: Vec<api::event::CloudEvent>,
+    /// Everything up to here was looked at.
+    pub through: i64,
+    /// The newest position in the store.
+    pub head: i64,
+}
+
+impl Job {
+    /// The answer, or `None` to run once more.
+    fn settle(&self, result: Result<Response, Refusal>, races: &mut u32) -> Option<Response> {
+        let mut response = match result {
+            Ok(response) => response,
+            Err(refusal) if refusal.lost_a_race(self.version_given) && *races < RACES_MAX => {
+                *races += 1;
+                return None;
+            }
+            Err(refusal) => Response::problem(&refusal.into_problem()),
+        };
+        response.operation = Some(self.operation);
+        Some(response.with("X-Request-Id", self.request_id.clone()))
+    }
+}

@@ -1,0 +1,284 @@
+//! What happens between the route and the answer: reading, then the steps inside the transaction.
+
+use api::{Code, Operation, Problem};
+use model::{AuditId, Timestamp};
+use store::{Stamp, Tx, audit, idempotency as kept};
+
+use super::{
+    EventBatch, Inner, Refusal,
+    context::Ctx,
+    headers::{self, Read},
+    idempotency::{Wish, reused},
+    page::Binding,
+    parameters, refusal,
+    request::{Request, Response, stored_content_type},
+    routes::{Bound, Outcome, Raw, Route},
+};
+use crate::authz::{Caller, authenticate, token::Secret};
+
+/// A request that was read into the types of its operation.
+pub(crate) struct Parsed {
+    pub(crate) bound: Bound,
+    pub(crate) headers: Read,
+    path: Vec<(String, String)>,
+    query: Vec<(String, String)>,
+}
+
+/// Reads a request. Nothing here needs the store.
+pub(crate) fn read(route: &Route, path: Vec<(String, String)>, request: &Request) -> Result<Parsed, Problem> {
+    let query = parameters::query_pairs(request.query.as_deref(), &route.query_names)?;
+    let headers = headers::read(&request.headers, &route.operation)?;
+    let bound = (route.bind)(&Raw {
+        path: &path,
+        query: &query,
+        headers: &headers,
+        content_type: request.headers.content_type.as_deref(),
+        body: &request.body,
+    })?;
+    Ok(Parsed { bound, headers, path, query })
+}
+
+/// One call of one operation, to be run inside a transaction.
+pub(crate) struct Call {
+    pub(crate) operation: Operation,
+    pub(crate) secret: Secret,
+    pub(crate) request: Request,
+    pub(crate) request_id: String,
+    /// What was read, or why it could not be. Said only to those who have shown a token.
+    pub(crate) work: Result<Parsed, Problem>,
+}
+
+impl Call {
+    pub(crate) fn run(&self, door: &Inner, tx: &mut Tx<'_>) -> Result<Response, Refusal> {
+        let now = door.ports.now();
+        let caller = authenticate(tx, &self.secret, now)??;
+        let work = self.work.as_ref().map_err(Clone::clone)?;
+        if !self.operation.is_mutating() {
+            let outcome = self.use_case(door, tx, &caller, work, now)?;
+            return Ok(self.answer(work, &outcome));
+        }
+        if !caller.may_change() {
+            let detail = format!("The token may only be used for reading; {} changes something.", self.operation.id);
+            return Err(Refusal::new(Code::TokenScopeTooNarrow, detail));
+        }
+        match &work.headers.idempotency_key {
+            Some(key) => self.once(door, tx, &caller, work, (key, now)),
+            None => {
+                let outcome = self.use_case(door, tx, &caller, work, now)?;
+                self.audit(door, tx, &caller, work, (&outcome, now))?;
+                Ok(self.answer(work, &outcome))
+            }
+        }
+    }
+
+    /// A create or action: at most once for each key.
+    fn once(
+        &self,
+        door: &Inner,
+        tx: &mut Tx<'_>,
+        caller: &Caller,
+        work: &Parsed,
+        (key, now): (&str, Timestamp),
+    ) -> Result<Response, Refusal> {
+        let sealing = self.operation.id == "token_create";
+        let wish = Wish {
+            operation: &self.operation,
+            path: &self.request.path,
+            principal: &caller.principal_id,
+            token: sealing.then(|| caller.token.id.as_str()),
+            body: &work.bound.canonical,
+            if_match: work.headers.if_match,
+        };
+        let fingerprint = wish.fingerprint();
+        if let Some(kept) = kept::find(tx, &caller.principal_id, key)? {
+            if kept.fingerprint != fingerprint {
+                return Err(reused().into());
+            }
+            return self.replay(kept, key);
+        }
+        // What the use case wrote is undone when it refuses; the record of the refusal stays.
+        let (response, secret) = match tx.savepoint(|tx| self.use_case(door, tx, caller, work, now)) {
+            Ok(outcome) => {
+                self.audit(door, tx, caller, work, (&outcome, now))?;
+                (self.answer(work, &outcome), outcome.secret)
+            }
+            Err(Refusal::Problem(problem)) if refusal::is_outcome(problem.code) => (Response::problem(&problem), None),
+            Err(other) => return Err(other),
+        };
+        let text = String::from_utf8(response.body.clone()).map_err(|_| refusal::internal())?;
+        let answer = match &secret {
+            Some(secret) => text.replace(secret.reveal(), &sealed(secret, &self.secret, (key, now))),
+            None => text,
+        };
+        let record = kept::Kept {
+            fingerprint,
+            status: i64::from(response.status),
+            answer,
+            etag: response.header("ETag").map(str::to_owned),
+            location: response.header("Location").map(str::to_owned),
+            at: now,
+        };
+        kept::insert(tx, &caller.principal_id, key, &record)?;
+        Ok(response)
+    }
+
+    /// The answer that was given before, byte for byte.
+    fn replay(&self, kept: kept::Kept, key: &str) -> Result<Response, Refusal> {
+        let status = u16::try_from(kept.status).map_err(|_| refusal::internal())?;
+        let answer = unsealed(kept.answer, &self.secret, (key, kept.at)).ok_or_else(refusal::internal)?;
+        let mut response = match serde_json::from_str::<Problem>(&answer) {
+            Ok(problem) if status >= 400 => Response::problem(&problem),
+            _ => Response::empty(status),
+        };
+        response.content_type = stored_content_type(status, answer.is_empty());
+        response.body = answer.into_bytes();
+        for (name, value) in [("ETag", kept.etag), ("Location", kept.location)] {
+            response = match value {
+                Some(value) => response.with(name, value),
+                None => response,
+            };
+        }
+        Ok(response)
+    }
+
+    fn use_case(
+        &self,
+        door: &Inner,
+        tx: &mut Tx<'_>,
+        caller: &Caller,
+        work: &Parsed,
+        now: Timestamp,
+    ) -> Result<Outcome, Refusal> {
+        let mut bits = || door.ports.id_bits();
+        let mut ctx = Ctx {
+            tx,
+            stamp: Stamp::new(now, &mut bits),
+            caller,
+            operation: &self.operation,
+            config: &door.config,
+            ports: &door.ports,
+            policies: &door.policies,
+            binding: self.binding(caller, work),
+            authorized: false,
+        };
+        let outcome = (work.bound.run)(&mut ctx)?;
+        if !ctx.authorized {
+            tracing::error!(operation = self.operation.id, "a use case answered without asking for a right");
+            return Err(refusal::internal().into());
+        }
+        Ok(outcome)
+    }
+
+    fn binding(&self, caller: &Caller, work: &Parsed) -> Binding {
+        let filters = work.query.iter().filter(|(name, _)| name != "page_size" && name != "page_token");
+        let pairs = work.path.iter().chain(filters).flat_map(|(name, value)| [name.as_str(), value.as_str()]);
+        Binding::of([self.operation.id, caller.principal_id.as_str()].into_iter().chain(pairs))
+    }
+
+    fn audit(
+        &self,
+        door: &Inner,
+        tx: &mut Tx<'_>,
+        caller: &Caller,
+        work: &Parsed,
+        (outcome, now): (&Outcome, Timestamp),
+    ) -> Result<(), Refusal> {
+        let Some(about) = &outcome.about else {
+            tracing::error!(operation = self.operation.id, "a use case did not say what it changed");
+            return Err(refusal::internal().into());
+        };
+        let row = audit::AuditRow {
+            id: AuditId::from_parts(now, door.ports.id_bits()),
+            actor: caller.principal_id.to_string(),
+            token_id: Some(caller.token.id.clone()),
+            action: self.operation.id.to_owned(),
+            subject: about.subject.clone(),
+            tenant_id: about.tenant_id.clone(),
+            request_id: self.request_id.clone(),
+            body: audited(&work.bound.canonical),
+            at: now,
+        };
+        Ok(audit::append(tx, &row)?)
+    }
+
+    fn answer(&self, work: &Parsed, outcome: &Outcome) -> Response {
+        let mut response = Response::empty(self.operation.success.status());
+        if let Some(start) = outcome.stream {
+            response.stream = Some(start);
+            response.content_type = "text/event-stream";
+            return response;
+        }
+        if let Some(version) = outcome.version {
+            let etag = format!("\"{version}\"");
+            if !self.operation.is_mutating() && headers::none_match(&self.request.headers, &etag) {
+                return Response::empty(304).with("ETag", etag);
+            }
+            response = response.with("ETag", etag);
+        }
+        if !outcome.body.is_empty() {
+            response.content_type = super::request::JSON;
+            response.body.clone_from(&outcome.body);
+        }
+        if let Some(location) = &outcome.location {
+            response = response.with("Location", location.clone());
+        }
+        if let Some(next) = &outcome.next {
+            let rest = work.query.iter().filter(|(name, _)| name != "page_token");
+            let rest: String = rest.map(|(name, value)| format!("{name}={}&", encoded(value))).collect();
+            let link = format!("<{}?{rest}page_token={next}>; rel=\"next\"", self.request.path);
+            response = response.with("Link", link);
+        }
+        response.poke = self.operation.is_mutating();
+        response
+    }
+}
+
+/// What stands in a kept answer where the secret was.
+const SEALED: &str = "sealed:";
+
+// The moment makes the label unique, also when a key comes back after its answer was forgotten.
+fn label((key, at): (&str, Timestamp)) -> String {
+    format!("{key}/{}", at.as_micros())
+}
+
+fn sealed(secret: &Secret, under: &Secret, kept: (&str, Timestamp)) -> String {
+    format!("{SEALED}{}", secret.seal(under, &label(kept)))
+}
+
+fn unsealed(answer: String, under: &Secret, kept: (&str, Timestamp)) -> Option<String> {
+    let Some(at) = answer.find(SEALED) else { return Some(answer) };
+    let sealed: String = answer[at + SEALED.len()..].chars().take_while(|c| *c != '"').collect();
+    let secret = Secret::unseal(&sealed, under, &label(kept))?;
+    Some(answer.replace(&format!("{SEALED}{sealed}"), secret.reveal()))
+}
+
+/// What of a body is kept in the audit trail. Bodies hold no secrets; long ones are kept as their hash.
+fn audited(canonical: &[u8]) -> String {
+    const BYTES_MAX: usize = 2048;
+    match std::str::from_utf8(canonical) {
+        Ok(text) if text.len() <= BYTES_MAX => text.to_owned(),
+        _ => {
+            use sha2::Digest as _;
+            let hash = crate::authz::token::hex(&sha2::Sha256::digest(canonical));
+            format!("{{\"body_sha256\":\"{hash}\"}}")
+        }
+    }
+}
+
+fn encoded(value: &str) -> String {
+    let keep = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'.' | b'_' | b'~');
+    value.bytes().map(|b| if keep(b) { char::from(b).to_string() } else { format!("%{b:02X}") }).collect()
+}
+
+/// How many events are read for a stream at a time.
+const STREAM_BATCH: i64 = 100;
+
+/// The next events of a stream. The token is checked again, so a stream ends soon after its token does.
+pub(crate) fn event_batch(door: &Inner, tx: &mut Tx<'_>, secret: &Secret, after: i64) -> Result<EventBatch, Refusal> {
+    let caller = authenticate(tx, secret, door.ports.now())??;
+    let source = crate::use_cases::events::source(tx)?;
+    let page = store::events::list(tx, &caller.scope(), after, STREAM_BATCH)?;
+    let head = store::events::head(tx)?;
+    let events = page.events.into_iter().map(|row| crate::views::event(&source, row)).collect();
+    Ok(EventBatch { events, through: page.through, head })
+}

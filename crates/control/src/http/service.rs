@@ -1,0 +1,334 @@
+//! One request from head to answer: limits first, then the body, then the door; whatever happens, an answer.
+
+use std::{convert::Infallible, net::SocketAddr, panic::AssertUnwindSafe, sync::Arc, time::Duration};
+
+use api::{Code, Problem, headers as names, limits};
+use bytes::Bytes;
+use futures::FutureExt as _;
+use http::{HeaderMap, HeaderName, HeaderValue, header};
+use http_body_util::{BodyExt as _, Full, combinators::BoxBody};
+use hyper::body::{Body as _, Incoming};
+use tokio::{net::TcpStream, sync::watch, time::Instant};
+use tracing::Instrument as _;
+
+use super::{
+    HttpConfig, Parts,
+    limits::{Left, Rates},
+    outside::{self, Page},
+    stream,
+    wire::Phase,
+};
+use crate::front_door::{FrontDoor, Headers, Request, Response, internal};
+
+type Answer = hyper::Response<BoxBody<Bytes, Infallible>>;
+
+pub(super) struct Service {
+    parts: Parts,
+    rates: Arc<Rates>,
+    stopping: watch::Receiver<bool>,
+    arrival: Duration,
+    heartbeat: Duration,
+    pages: outside::Pages,
+}
+
+/// What a request is counted as.
+struct Counts {
+    operation: &'static str,
+    changes: bool,
+    streaming: bool,
+    limit: Option<Left>,
+}
+
+impl Service {
+    pub(super) fn new(config: &HttpConfig, parts: Parts, rates: Arc<Rates>, stopping: watch::Receiver<bool>) -> Self {
+        let (arrival, heartbeat) = (config.arrival, config.heartbeat);
+        Self { parts, rates, stopping, arrival, heartbeat, pages: outside::Pages::default() }
+    }
+
+    pub(super) async fn answer(
+        &self,
+        request: hyper::Request<Incoming>,
+        peer: SocketAddr,
+        phase: &Phase,
+    ) -> Result<Answer, Infallible> {
+        phase.request();
+        let started = Instant::now();
+        let headers = read_headers(request.headers());
+        let request_id = self.parts.door.request_id(&headers);
+        let mut counts = Counts { operation: "none", changes: false, streaming: false, limit: None };
+        let span = tracing::info_span!("request", request_id);
+        let serving = self.serve(request, headers, &request_id, peer, &mut counts).instrument(span);
+        let serving = AssertUnwindSafe(serving).catch_unwind();
+        let mut answer = serving.await.unwrap_or_else(|_| {
+            tracing::error!(request_id, "a request panicked");
+            plain(Response::problem(&internal()))
+        });
+        let headers = answer.headers_mut();
+        if let Some(left) = &counts.limit {
+            put(headers, HeaderName::from_static("ratelimit-policy"), &left.policy);
+            put(headers, HeaderName::from_static("ratelimit"), &left.left);
+        }
+        put(headers, HeaderName::from_static("x-request-id"), &request_id);
+        secure(headers);
+        let (status, took) = (answer.status().as_u16(), started.elapsed());
+        self.parts.metrics.answered(counts.operation, status, took);
+        tell(&counts, status, took, &request_id);
+        if !counts.streaming {
+            phase.idle();
+        }
+        Ok(answer)
+    }
+
+    async fn serve(
+        &self,
+        request: hyper::Request<Incoming>,
+        mut headers: Headers,
+        request_id: &str,
+        peer: SocketAddr,
+        counts: &mut Counts,
+    ) -> Answer {
+        if let Some(problem) = too_large(&request) {
+            self.parts.metrics.refused(problem.code);
+            return closing(plain(Response::problem(&problem)));
+        }
+        let (method, path) = (request.method().clone(), request.uri().path().to_owned());
+        if let Some(page) = self.pages.find(&path) {
+            counts.operation = "page";
+            return self.page(page, &method).await;
+        }
+        if let Some(found) = self.parts.door.operation_of(method.as_str(), &path) {
+            counts.operation = found.id;
+            counts.changes = found.is_mutating();
+        }
+        let token = FrontDoor::token_of(&headers);
+        let token_hash = token.as_ref().map(crate::authz::token::Secret::hash);
+        match self.rates.take(token_hash.as_ref(), peer.ip()) {
+            Ok(left) => counts.limit = Some(left),
+            Err((problem, left)) => {
+                counts.limit = Some(left);
+                self.parts.metrics.refused(problem.code);
+                return closing(plain(Response::problem(&problem)));
+            }
+        }
+        let query = request.uri().query().map(str::to_owned);
+        let body = match self.body(request.into_body()).await {
+            Ok(body) => body,
+            Err(problem) => {
+                self.parts.metrics.refused(problem.code);
+                return closing(plain(Response::problem(&problem)));
+            }
+        };
+        headers.request_id = Some(request_id.to_owned());
+        let request = Request { method: method.as_str().to_owned(), path, query, headers, body };
+        let response = self.parts.door.serve(&self.parts.db, request).await;
+        if response.poke {
+            self.parts.poke.poke();
+        }
+        if let Some(left) = token_hash.and_then(|hash| self.rates.learn(&hash, response.status != 401)) {
+            counts.limit = Some(left);
+        }
+        if let Some(problem) = response.as_problem() {
+            self.parts.metrics.refused(problem.code);
+        }
+        match (response.stream, token) {
+            (Some(start), Some(token)) => {
+                counts.streaming = true;
+                self.stream(response, token, start.after)
+            }
+            _ => plain(response),
+        }
+    }
+
+    /// Collects a body within its limits of size and time.
+    async fn body(&self, mut incoming: Incoming) -> Result<Vec<u8>, Problem> {
+        let declared = incoming.size_hint().lower();
+        let mut found = Vec::new();
+        let collect = async {
+            while let Some(frame) = incoming.frame().await {
+                // The client broke off: nobody will read the answer, but there is one.
+                let frame = frame.map_err(|_| late("The connection ended before the body did."))?;
+                let Ok(data) = frame.into_data() else { continue };
+                if found.len() + data.len() > limits::BODY_BYTES_MAX {
+                    return Err(body_too_large());
+                }
+                found.extend_from_slice(&data);
+            }
+            Ok(())
+        };
+        let collected = if declared > limits::BODY_BYTES_MAX as u64 {
+            Err(body_too_large())
+        } else {
+            let waited = tokio::time::timeout(self.arrival, collect).await;
+            waited.unwrap_or_else(|_| Err(late("The body took too long to arrive.")))
+        };
+        match collected {
+            Ok(()) => Ok(found),
+            Err(problem) => {
+                if problem.code == Code::BodyTooLarge {
+                    drain(incoming).await;
+                }
+                Err(problem)
+            }
+        }
+    }
+
+    async fn page(&self, page: Page, method: &http::Method) -> Answer {
+        if method != http::Method::GET {
+            let problem = Problem::new(Code::MethodNotAllowed, "This path takes GET.");
+            return plain(Response::problem(&problem).with("Allow", "GET"));
+        }
+        plain(self.pages.answer(page, &self.parts).await)
+    }
+
+    fn stream(&self, response: Response, token: crate::authz::token::Secret, after: i64) -> Answer {
+        let source = stream::Source {
+            door: self.parts.door.clone(),
+            db: self.parts.db.clone(),
+            head: self.parts.feed.listen(),
+            stop: self.stopping.clone(),
+            heartbeat: self.heartbeat,
+        };
+        let open = self.parts.metrics.stream_opened();
+        let body = stream::body(source, token, after).map_frame(move |frame| {
+            // The count lives as long as the body does.
+            let _ = &open;
+            frame
+        });
+        let mut answer = closing(plain(response));
+        *answer.body_mut() = BoxBody::new(body);
+        answer.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+        answer
+    }
+}
+
+/// One line a request: what failed here is a warning, what changed something is worth a line, the rest is for debugging.
+fn tell(counts: &Counts, status: u16, took: Duration, request_id: &str) {
+    let (operation, took_us) = (counts.operation, took.as_micros());
+    if status >= 500 {
+        tracing::warn!(operation, status, took_us, request_id, "answered");
+    } else if counts.changes {
+        tracing::info!(operation, status, took_us, request_id, "answered");
+    } else {
+        tracing::debug!(operation, status, took_us, request_id, "answered");
+    }
+}
+
+fn late(detail: &str) -> Problem {
+    Problem::new(Code::RequestTimeout, detail).with_retry_after(1)
+}
+
+fn body_too_large() -> Problem {
+    Problem::new(Code::BodyTooLarge, format!("The body has more than {} bytes.", limits::BODY_BYTES_MAX))
+}
+
+/// Reads on for a while, so that a client that only listens after it has sent everything gets to hear the answer.
+async fn drain(mut incoming: Incoming) {
+    const BYTES_MAX: usize = 8 * 1024 * 1024;
+    let read = async {
+        let mut seen = 0;
+        while let Some(Ok(frame)) = incoming.frame().await {
+            seen += frame.data_ref().map_or(0, Bytes::len);
+            if seen > BYTES_MAX {
+                break;
+            }
+        }
+    };
+    let _ = tokio::time::timeout(Duration::from_secs(2), read).await;
+}
+
+fn too_large(request: &hyper::Request<Incoming>) -> Option<Problem> {
+    let target = request.uri().path_and_query().map_or(0, |target| target.as_str().len());
+    if target > limits::URI_BYTES_MAX {
+        let detail = format!("The request target has more than {} bytes.", limits::URI_BYTES_MAX);
+        return Some(Problem::new(Code::UriTooLong, detail));
+    }
+    let bytes: usize = request.headers().iter().map(|(name, value)| name.as_str().len() + value.len() + 4).sum();
+    if bytes > limits::HEADER_BYTES_MAX {
+        let detail = format!("The headers have more than {} bytes together.", limits::HEADER_BYTES_MAX);
+        return Some(Problem::new(Code::HeadersTooLarge, detail));
+    }
+    None
+}
+
+fn read_headers(map: &HeaderMap) -> Headers {
+    let mut headers = Headers::default();
+    for name in Headers::NAMES {
+        for value in map.get_all(*name) {
+            headers.set(name, value.to_str().ok());
+        }
+    }
+    headers
+}
+
+fn put(headers: &mut HeaderMap, name: HeaderName, value: &str) {
+    if let Ok(value) = HeaderValue::from_str(value) {
+        headers.insert(name, value);
+    }
+}
+
+/// An answer of the door as one of HTTP.
+fn plain(response: Response) -> Answer {
+    let mut answer = hyper::Response::new(BoxBody::new(Full::new(Bytes::from(response.body))));
+    *answer.status_mut() =
+        http::StatusCode::from_u16(response.status).unwrap_or(http::StatusCode::INTERNAL_SERVER_ERROR);
+    let headers = answer.headers_mut();
+    if !response.content_type.is_empty() {
+        put(headers, header::CONTENT_TYPE, response.content_type);
+    }
+    for (name, value) in &response.headers {
+        if let Ok(name) = HeaderName::from_bytes(name.as_bytes())
+            && !name.as_str().eq_ignore_ascii_case(names::REQUEST_ID)
+        {
+            put(headers, name, value);
+        }
+    }
+    answer
+}
+
+/// The same answer, after which the connection ends: what else is on it was not read.
+fn closing(mut answer: Answer) -> Answer {
+    answer.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+    answer
+}
+
+/// Headers that keep browsers from doing clever things with an answer.
+fn secure(headers: &mut HeaderMap) {
+    let policy = "default-src 'none'; style-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+    for (name, value) in [
+        (header::CONTENT_SECURITY_POLICY, policy),
+        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (header::X_FRAME_OPTIONS, "DENY"),
+        (header::REFERRER_POLICY, "no-referrer"),
+        (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
+    ] {
+        headers.insert(name, HeaderValue::from_static(value));
+    }
+    if !headers.contains_key(header::CACHE_CONTROL) {
+        headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    }
+}
+
+/// Whether a connection ended because a head did not arrive in time.
+pub(super) fn is_late(error: &hyper::Error) -> bool {
+    let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(error);
+    while let Some(error) = cause {
+        if error.downcast_ref::<std::io::Error>().is_some_and(|error| error.kind() == std::io::ErrorKind::TimedOut) {
+            return true;
+        }
+        cause = error.source();
+    }
+    false
+}
+
+/// The last word to a client whose head did not arrive: the HTTP library has nothing to answer yet, so it is written here.
+pub(super) async fn say_late(stream: &TcpStream) {
+    let response = Response::problem(&late("The head of the request took too long to arrive."));
+    let body = String::from_utf8_lossy(&response.body).into_owned();
+    let text = format!(
+        "HTTP/1.1 408 Request Timeout\r\ncontent-type: {}\r\nretry-after: 1\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{body}",
+        response.content_type,
+        body.len(),
+    );
+    // One try: the answer is small and the send buffer empty. A client that is gone does not want it.
+    let _ = stream.try_write(text.as_bytes());
+}

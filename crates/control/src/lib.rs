@@ -1,0 +1,29 @@
+//! The control plane: use cases, authorization, the placement applier, the one driver that runs all lifecycles, and HTTP.
+//!
+//! A request enters through [`front_door`], which is the same for HTTP and for simulated clients: authenticate, authorize,
+//! run one use case in one transaction, audit, remember the answer. Handlers only record wishes. The [`plane`] holds what
+//! lives between requests: the leader's lease, the driver, the numbering of events and audit rows; all of it moves by
+//! `step(now)` and spawns nothing.
+
+pub mod applier;
+pub mod auditor;
+pub mod authz;
+pub mod bootstrap;
+mod driver;
+pub mod front_door;
+pub mod http;
+mod leader;
+pub mod leadership;
+pub mod metrics;
+pub mod node_plane;
+mod numbering;
+pub mod observability;
+pub mod plane;
+mod poke;
+pub mod ports;
+pub mod runner;
+mod snapshot;
+pub(crate) mod use_cases;
+pub mod views;
+
+pub use ports::{Clock, Entropy, Ports};

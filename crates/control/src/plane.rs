@@ -1,0 +1,226 @@
+//! What lives between requests: the leader's lease, the driver, the numbering of events and audit rows, the heartbeats on
+//! their way to the store. All of it moves by [`ControlPlane::step`]; nothing is spawned, slept or timed in here, so that the
+//! simulator can own time. Everything held is volatile: dropping a plane at any moment and making another is a crash and
+//! a restart, and must be harmless.
+//!
+//! ```text
+//! step: flush heartbeats ── leading? ──┬─ no:  watch the lease
+//!                                      └─ yes: renew ── drive what is due ── number events, chain audit ── tidy up
+//! ```
+
+use std::{sync::Arc, time::Duration};
+
+use model::Timestamp;
+use store::{
+    Db, StoreError, idempotency,
+    living::{self, Living as Table},
+};
+
+use crate::{
+    Ports,
+    applier::Applier,
+    driver::{Driver, OverdueLog},
+    leader::Leader,
+    leadership::Leadership,
+    node_plane::NodePlane,
+    numbering,
+};
+
+pub use crate::poke::Poke;
+
+/// How a plane works.
+#[derive(Debug, Clone)]
+pub struct PlaneConfig {
+    /// The name of this replica in the lease. Another process must not use it.
+    pub replica: String,
+    /// How long a silent leader is waited for.
+    pub lease_ttl_s: i64,
+    /// How many things of each noun one step looks at.
+    pub looks_per_noun: i64,
+    /// How many events, and audit rows, one step numbers.
+    pub numbered_per_step: i64,
+    /// How long an agent has to carry an order out.
+    pub order_deadline_s: i64,
+    /// Heartbeats are written down this often.
+    pub heartbeats_every_s: i64,
+    /// An idle plane looks at the store this often for what other replicas recorded.
+    pub idle_look_ms: u32,
+    /// Answers are kept this long for retries.
+    pub idempotency_keep_s: i64,
+    /// What needs no hurry (old answers, waits over budget) is looked at this often.
+    pub tidy_every_s: i64,
+}
+
+impl PlaneConfig {
+    /// The usual settings.
+    pub fn new(replica: impl Into<String>) -> Self {
+        Self {
+            replica: replica.into(),
+            lease_ttl_s: 10,
+            looks_per_noun: 64,
+            numbered_per_step: 500,
+            order_deadline_s: 300,
+            heartbeats_every_s: 5,
+            idle_look_ms: 250,
+            idempotency_keep_s: api::limits::IDEMPOTENCY_HOURS * 3600,
+            tidy_every_s: 10,
+        }
+    }
+}
+
+/// What one step did.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct StepReport {
+    /// Something was done, so more may be waiting: step again without a pause.
+    pub worked: bool,
+    /// When the next look is due, where the store knows of one. Followers do not look.
+    pub next_look: Option<Timestamp>,
+    /// This replica leads.
+    pub leading: bool,
+    /// How many things were looked at.
+    pub looked: usize,
+    /// How many of them were set aside with a fault.
+    pub faults: usize,
+    /// Waits over their budget, as of the last time they were counted by this replica.
+    pub waits_over_budget: i64,
+    /// The step ended early because of this.
+    pub stopped: Option<StoreError>,
+}
+
+/// One replica's moving parts.
+#[derive(Debug)]
+pub struct ControlPlane {
+    db: Db,
+    ports: Ports,
+    config: PlaneConfig,
+    poke: Poke,
+    node_plane: Arc<NodePlane>,
+    leadership: Leadership,
+    driver: Driver,
+    applier: Applier,
+    overdue: OverdueLog,
+    waits_over_budget: i64,
+    tidied: Option<Timestamp>,
+}
+
+impl ControlPlane {
+    /// A plane that has not looked at anything yet.
+    pub fn new(db: Db, ports: Ports, config: PlaneConfig) -> Self {
+        let poke = Poke::default();
+        Self {
+            leadership: Leadership::new(&config.replica, config.lease_ttl_s),
+            node_plane: Arc::new(NodePlane::new(ports.clone(), poke.clone())),
+            db,
+            ports,
+            config,
+            poke,
+            driver: Driver::default(),
+            applier: Applier::default(),
+            overdue: OverdueLog::default(),
+            waits_over_budget: 0,
+            tidied: None,
+        }
+    }
+
+    /// Where agents' messages go.
+    pub fn node_plane(&self) -> Arc<NodePlane> {
+        Arc::clone(&self.node_plane)
+    }
+
+    /// The nudge that makes a sleeping runner look.
+    pub fn poke(&self) -> Poke {
+        self.poke.clone()
+    }
+
+    /// The epoch under which this replica leads, while it believes it does.
+    pub fn epoch(&self) -> Option<i64> {
+        self.leadership.guard().map(|guard| guard.epoch)
+    }
+
+    /// Whether the store no longer knows what it holds, so that the process must end.
+    pub fn store_poisoned(&self) -> bool {
+        self.db.poisoned()
+    }
+
+    /// One step at the time of the plane's own clock.
+    pub fn step_now(&mut self) -> StepReport {
+        self.step(self.ports.now())
+    }
+
+    /// One step: a bounded amount of everything that is due.
+    pub fn step(&mut self, now: Timestamp) -> StepReport {
+        let mut report = StepReport { waits_over_budget: self.waits_over_budget, ..StepReport::default() };
+        if let Err(error) = self.work(now, &mut report) {
+            if error == StoreError::LostLeadership {
+                self.leadership.lost();
+            } else {
+                tracing::warn!(%error, "a step ended early");
+            }
+            report.stopped = Some(error);
+            report.worked = false;
+        }
+        report.leading = self.leadership.guard().is_some();
+        report
+    }
+
+    /// Gives the lease back, so that another replica need not wait. For an orderly end.
+    pub fn resign(&mut self) {
+        let now = self.ports.now();
+        let flushed = self.node_plane.flush(&self.db, now);
+        if let Err(error) = flushed.and_then(|()| self.leadership.release(&self.db, now)) {
+            tracing::warn!(%error, "the lease was not given back; it runs out by itself");
+        }
+    }
+
+    /// How long a runner may sleep after a step, unless it is poked.
+    pub fn pause_after(&self, report: &StepReport) -> Duration {
+        if report.worked {
+            return Duration::ZERO;
+        }
+        let idle = Duration::from_millis(u64::from(self.config.idle_look_ms));
+        if report.stopped.is_some() || !report.leading {
+            return idle;
+        }
+        let until = |look: Timestamp| u64::try_from(look.micros_since(self.ports.now())).unwrap_or(0);
+        report.next_look.map_or(idle, |look| Duration::from_micros(until(look)).min(idle))
+    }
+
+    fn work(&mut self, now: Timestamp, report: &mut StepReport) -> Result<(), StoreError> {
+        if self.node_plane.flush_due(now, self.config.heartbeats_every_s) {
+            self.node_plane.flush(&self.db, now)?;
+        }
+        if !self.leadership.step(&self.db, now, self.ports.monotonic_us())? {
+            return Ok(());
+        }
+        let Some(guard) = self.leadership.guard().cloned() else { return Ok(()) };
+        let (db, ports, config) = (self.db.clone(), self.ports.clone(), self.config.clone());
+        let leader = Leader { db, ports, guard, now, config };
+        let swept = self.driver.sweep(&leader, &mut self.applier)?;
+        (report.looked, report.faults) = (swept.looked, swept.faults);
+        let numbered = numbering::step(&leader)?;
+        let purged = self.tidy(&leader)?;
+        report.waits_over_budget = self.waits_over_budget;
+        report.worked = swept.looked > 0 || numbered.events > 0 || numbered.audit > 0 || purged > 0;
+        report.next_look = leader.read(|tx| {
+            let looks: Result<Vec<_>, _> = Table::ALL.iter().map(|noun| living::next_look(tx, *noun)).collect();
+            Ok(looks?.into_iter().flatten().min())
+        })?;
+        Ok(())
+    }
+
+    /// What needs no hurry. Says how many old answers were forgotten.
+    fn tidy(&mut self, leader: &Leader) -> Result<u64, StoreError> {
+        let now = leader.now;
+        let due = self.tidied.is_none_or(|at| now < at || now >= at.plus_seconds(self.config.tidy_every_s));
+        if !due {
+            return Ok(0);
+        }
+        self.waits_over_budget = self.overdue.check(leader)?;
+        let before = now.plus_seconds(-self.config.idempotency_keep_s);
+        let limit = self.config.numbered_per_step;
+        let purged = leader.commit(move |tx, _| idempotency::purge(tx, before, limit))?;
+        // A full bite means that more is left.
+        self.tidied = (i64::try_from(purged).unwrap_or(0) < limit).then_some(now);
+        Ok(purged)
+    }
+}

@@ -1,0 +1,193 @@
+//! Regions, pools and SKUs. Everybody who is signed in reads them; operators change them. What is referred to stays.
+
+use api::{
+    Nothing,
+    catalog::{
+        PoolCreate, PoolDelete, PoolList, PoolShow, PoolUpdate, PoolView, RegionCreate, RegionDelete, RegionList,
+        RegionShow, RegionUpdate, RegionView, SkuCreate, SkuDelete, SkuList, SkuShow, SkuUpdate, SkuView,
+    },
+    page::Page,
+};
+use model::{PoolId, RegionId, SkuId, number::PriceMicrosPerGpuHour};
+use store::{pools, pools::PoolRow, regions, regions::RegionRow, skus, skus::SkuRow};
+
+use super::{name_taken, still_in_use, unknown};
+use crate::{
+    front_door::{Answer, Ctx, Input, Refusal, Route, internal, invalid_body, route},
+    views,
+};
+
+pub(super) fn routes() -> Vec<Route> {
+    vec![
+        route::<RegionList>(region_list),
+        route::<RegionCreate>(region_create),
+        route::<RegionShow>(region_show),
+        route::<RegionUpdate>(region_update),
+        route::<RegionDelete>(region_delete),
+        route::<PoolList>(pool_list),
+        route::<PoolCreate>(pool_create),
+        route::<PoolShow>(pool_show),
+        route::<PoolUpdate>(pool_update),
+        route::<PoolDelete>(pool_delete),
+        route::<SkuList>(sku_list),
+        route::<SkuCreate>(sku_create),
+        route::<SkuShow>(sku_show),
+        route::<SkuUpdate>(sku_update),
+        route::<SkuDelete>(sku_delete),
+    ]
+}
+
+fn region_answer(row: RegionRow) -> Answer<RegionView> {
+    let (id, version) = (row.id.clone(), row.version);
+    Answer::new(views::region(row)).version(version).about(id, None)
+}
+
+fn region_list(ctx: &mut Ctx<'_, '_>, input: Input<RegionList>) -> Result<Answer<Page<RegionView>>, Refusal> {
+    ctx.platform()?;
+    let cursor = ctx.cursor(&input.query)?;
+    let rows = regions::list(ctx.tx, cursor.rows())?;
+    let page = cursor.page(rows, |row| row.id.as_str(), |row| Ok::<_, Refusal>(views::region(row)))?;
+    Ok(Answer::page(page))
+}
+
+fn region_create(ctx: &mut Ctx<'_, '_>, input: Input<RegionCreate>) -> Result<Answer<RegionView>, Refusal> {
+    ctx.platform()?;
+    let (id, body) = (RegionId::from_parts(ctx.stamp.now, ctx.stamp.bits()), &input.body);
+    let made = regions::insert(ctx.tx, &mut ctx.stamp, &id, &body.slug, &body.name, body.enabled);
+    made.map_err(name_taken("/slug", body.slug.as_str()))?;
+    let row = regions::get(ctx.tx, &id)?.ok_or_else(internal)?;
+    Ok(region_answer(row).at(format!("/api/v1/regions/{id}")))
+}
+
+fn region_show(ctx: &mut Ctx<'_, '_>, input: Input<RegionShow>) -> Result<Answer<RegionView>, Refusal> {
+    Ok(region_answer(ctx.region(&input.path.region_id)?))
+}
+
+fn region_update(ctx: &mut Ctx<'_, '_>, input: Input<RegionUpdate>) -> Result<Answer<RegionView>, Refusal> {
+    let row = ctx.region(&input.path.region_id)?;
+    ctx.check_version(input.if_match, row.version)?;
+    let name = input.body.name.as_ref().unwrap_or(&row.name);
+    regions::update(ctx.tx, &mut ctx.stamp, &row, name, input.body.enabled.unwrap_or(row.enabled))?;
+    Ok(region_answer(regions::get(ctx.tx, &row.id)?.ok_or_else(internal)?))
+}
+
+fn region_delete(ctx: &mut Ctx<'_, '_>, input: Input<RegionDelete>) -> Result<Answer<Nothing>, Refusal> {
+    let row = ctx.region(&input.path.region_id)?;
+    ctx.check_version(input.if_match, row.version)?;
+    let gone = regions::delete(ctx.tx, &mut ctx.stamp, &row);
+    gone.map_err(still_in_use("Pools or allocations still refer to the region; disable it instead."))?;
+    Ok(Answer::new(Nothing {}).about(row.id, None))
+}
+
+fn pool_answer(row: PoolRow) -> Answer<PoolView> {
+    let (id, version) = (row.id.clone(), row.version);
+    Answer::new(views::pool(row)).version(version).about(id, None)
+}
+
+fn pool_list(ctx: &mut Ctx<'_, '_>, input: Input<PoolList>) -> Result<Answer<Page<PoolView>>, Refusal> {
+    ctx.platform()?;
+    let cursor = ctx.cursor(&input.query)?;
+    let rows = pools::list(ctx.tx, None, cursor.rows())?;
+    let page = cursor.page(rows, |row| row.id.as_str(), |row| Ok::<_, Refusal>(views::pool(row)))?;
+    Ok(Answer::page(page))
+}
+
+fn pool_create(ctx: &mut Ctx<'_, '_>, input: Input<PoolCreate>) -> Result<Answer<PoolView>, Refusal> {
+    ctx.platform()?;
+    let (id, body) = (PoolId::from_parts(ctx.stamp.now, ctx.stamp.bits()), &input.body);
+    regions::get(ctx.tx, &body.region_id)?.ok_or_else(|| unknown("/region_id"))?;
+    let new = pools::PoolNew {
+        id: &id,
+        region_id: &body.region_id,
+        slug: &body.slug,
+        name: &body.name,
+        gpu_model: body.gpu_model,
+        slices_enabled: body.slices_enabled,
+    };
+    pools::insert(ctx.tx, &mut ctx.stamp, new).map_err(name_taken("/slug", body.slug.as_str()))?;
+    let row = pools::get(ctx.tx, &id)?.ok_or_else(internal)?;
+    Ok(pool_answer(row).at(format!("/api/v1/pools/{id}")))
+}
+
+fn pool_show(ctx: &mut Ctx<'_, '_>, input: Input<PoolShow>) -> Result<Answer<PoolView>, Refusal> {
+    Ok(pool_answer(ctx.pool(&input.path.pool_id)?))
+}
+
+fn pool_update(ctx: &mut Ctx<'_, '_>, input: Input<PoolUpdate>) -> Result<Answer<PoolView>, Refusal> {
+    let row = ctx.pool(&input.path.pool_id)?;
+    ctx.check_version(input.if_match, row.version)?;
+    let name = input.body.name.as_ref().unwrap_or(&row.name);
+    let slices = input.body.slices_enabled.unwrap_or(row.slices_enabled);
+    pools::update(ctx.tx, &mut ctx.stamp, &row, name, slices)?;
+    Ok(pool_answer(pools::get(ctx.tx, &row.id)?.ok_or_else(internal)?))
+}
+
+fn pool_delete(ctx: &mut Ctx<'_, '_>, input: Input<PoolDelete>) -> Result<Answer<Nothing>, Refusal> {
+    let row = ctx.pool(&input.path.pool_id)?;
+    ctx.check_version(input.if_match, row.version)?;
+    pools::delete(ctx.tx, &mut ctx.stamp, &row).map_err(still_in_use("The pool still has nodes."))?;
+    Ok(Answer::new(Nothing {}).about(row.id, None))
+}
+
+fn sku_answer(row: SkuRow) -> Result<Answer<SkuView>, Refusal> {
+    let (id, version) = (row.id.clone(), row.version);
+    Ok(Answer::new(views::sku(row)?).version(version).about(id, None))
+}
+
+fn sku_list(ctx: &mut Ctx<'_, '_>, input: Input<SkuList>) -> Result<Answer<Page<SkuView>>, Refusal> {
+    ctx.platform()?;
+    let cursor = ctx.cursor(&input.query)?;
+    let rows = skus::list(ctx.tx, cursor.rows())?;
+    Ok(Answer::page(cursor.page(rows, |row| row.id.as_str(), views::sku)?))
+}
+
+fn sku_create(ctx: &mut Ctx<'_, '_>, input: Input<SkuCreate>) -> Result<Answer<SkuView>, Refusal> {
+    ctx.platform()?;
+    let (id, body) = (SkuId::from_parts(ctx.stamp.now, ctx.stamp.bits()), &input.body);
+    let mut gpu_counts: Vec<i64> = body.gpu_counts.iter().map(|count| count.get()).collect();
+    gpu_counts.sort_unstable();
+    gpu_counts.dedup();
+    if gpu_counts.len() != body.gpu_counts.len() || !(1..=8).contains(&gpu_counts.len()) {
+        return Err(invalid_body("/gpu_counts", "1 to 8 different counts").into());
+    }
+    let terms = skus::SkuTerms {
+        name: body.name.clone(),
+        gpu_counts,
+        vcpus_per_gpu: body.vcpus_per_gpu.get(),
+        memory_mib_per_gpu: body.memory_mib_per_gpu.get(),
+        price_micros_per_gpu_hour: body.price_micros_per_gpu_hour.get(),
+        enabled: true,
+    };
+    let made = skus::insert(ctx.tx, &mut ctx.stamp, &id, &body.slug, (body.shape, body.gpu_model), &terms);
+    made.map_err(name_taken("/slug", body.slug.as_str()))?;
+    let row = skus::get(ctx.tx, &id)?.ok_or_else(internal)?;
+    Ok(sku_answer(row)?.at(format!("/api/v1/skus/{id}")))
+}
+
+fn sku_show(ctx: &mut Ctx<'_, '_>, input: Input<SkuShow>) -> Result<Answer<SkuView>, Refusal> {
+    sku_answer(ctx.sku(&input.path.sku_id)?)
+}
+
+fn sku_update(ctx: &mut Ctx<'_, '_>, input: Input<SkuUpdate>) -> Result<Answer<SkuView>, Refusal> {
+    let row = ctx.sku(&input.path.sku_id)?;
+    ctx.check_version(input.if_match, row.version)?;
+    let (body, old) = (input.body, row.terms.clone());
+    let terms = skus::SkuTerms {
+        name: body.name.unwrap_or(old.name),
+        price_micros_per_gpu_hour: body
+            .price_micros_per_gpu_hour
+            .map_or(old.price_micros_per_gpu_hour, PriceMicrosPerGpuHour::get),
+        enabled: body.enabled.unwrap_or(old.enabled),
+        ..old
+    };
+    skus::update(ctx.tx, &mut ctx.stamp, &row, &terms)?;
+    sku_answer(skus::get(ctx.tx, &row.id)?.ok_or_else(internal)?)
+}
+
+fn sku_delete(ctx: &mut Ctx<'_, '_>, input: Input<SkuDelete>) -> Result<Answer<Nothing>, Refusal> {
+    let row = ctx.sku(&input.path.sku_id)?;
+    ctx.check_version(input.if_match, row.version)?;
+    let gone = skus::delete(ctx.tx, &mut ctx.stamp, &row);
+    gone.map_err(still_in_use("The SKU was launched before; disable it instead."))?;
+    Ok(Answer::new(Nothing {}).about(row.id, None))
+}

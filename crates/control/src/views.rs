@@ -1,0 +1,437 @@
+//! Rows as readers see them: the four states side by side, and one sentence that says what they come to. Nothing is decided
+//! here and nothing is left out of a view because of who reads it; what a caller may not see never gets this far.
+
+use api::{
+    Code,
+    allocation::{AllocationObserved, AllocationView},
+    audit::AuditView,
+    catalog::{PoolView, RegionView, SkuView},
+    event::{CloudEvent, EventData},
+    fleet::{ClaimView, NodeView, SlotView, TaskView},
+    identity::{BindingView, MemberView, PrincipalView, TokenView},
+    operation::{OperationError, OperationState, OperationView},
+    states::{FaultView, ProgressView, WaitView},
+    tenancy::{Holdings, ProjectView, TenantView},
+};
+use model::{
+    Timestamp,
+    allocation::{Desired as AllocationDesired, State as AllocationState},
+    number::GpuCount,
+    supply::{NodeState, OccupancyMode, SlotState},
+    task::TaskState,
+    tenancy::{Desired, State},
+};
+use store::{
+    StoreError,
+    allocations::AllocationRow,
+    audit::Chained,
+    claims::ClaimRow,
+    events::EventRow,
+    living::Life,
+    members::{Binding, MemberRow},
+    nodes::NodeRow,
+    operations::OperationRow,
+    pools::PoolRow,
+    principals::PrincipalRow,
+    projects::ProjectRow,
+    regions::RegionRow,
+    skus::SkuRow,
+    slots::SlotRow,
+    tasks::TaskRow,
+    tenants::TenantRow,
+    tokens::TokenRow,
+};
+
+/// How far a workflow has come.
+pub fn progress(life: &Life, now: Timestamp) -> ProgressView {
+    let wait = life.wait.as_ref().map(|wait| WaitView {
+        code: wait.code.clone(),
+        because: wait.because.clone(),
+        source: wait.source.clone(),
+        until: wait.until,
+        over_budget: now > wait.until,
+    });
+    let fault = life.last_fault.as_ref().map(|last| FaultView { count: life.faults, last: last.clone() });
+    ProgressView { since: life.state_since, wait, fault }
+}
+
+/// A sentence, with what is waited for.
+fn sentence(base: &str, life: &Life) -> String {
+    match (&life.wait, &life.last_fault) {
+        (_, Some(_)) => format!("{base} The last attempt failed; it is tried again."),
+        (Some(wait), None) => format!("{base} {}", wait.because),
+        (None, None) => base.to_owned(),
+    }
+}
+
+fn tenancy_sentence(noun: &str, state: State, desired: Desired, life: &Life) -> String {
+    let base = match (state, desired) {
+        (State::Deleted, _) => return format!("The {noun} is deleted and nothing of it is left."),
+        (State::Deleting, _) => format!("The {noun} is being deleted."),
+        (_, Desired::Deleted) => format!("The {noun} is about to be deleted."),
+        (State::Creating, _) => format!("The {noun} is being created."),
+        (State::Active, Desired::Suspended) => format!("The {noun} is about to be suspended."),
+        (State::Active, Desired::Active) => format!("The {noun} is active."),
+        (State::Suspended, Desired::Active) => format!("The {noun} is about to be active again."),
+        (State::Suspended, Desired::Suspended) => {
+            format!("The {noun} is suspended: what runs goes on, nothing new starts.")
+        }
+    };
+    sentence(&base, life)
+}
+
+/// What was counted, or nothing before the first count.
+fn holdings(observed: &str) -> Holdings {
+    serde_json::from_str(observed).unwrap_or_default()
+}
+
+/// A tenant.
+pub fn tenant(row: TenantRow, now: Timestamp) -> TenantView {
+    TenantView {
+        observed: holdings(&row.observed),
+        projected: tenancy_sentence("tenant", row.state, row.desired, &row.life),
+        progress: progress(&row.life, now),
+        id: row.id,
+        slug: row.slug,
+        name: row.name,
+        desired: row.desired,
+        execution: row.state,
+        version: row.version,
+        created_at: row.created,
+    }
+}
+
+/// A project.
+pub fn project(row: ProjectRow, now: Timestamp) -> ProjectView {
+    ProjectView {
+        observed: holdings(&row.observed),
+        projected: tenancy_sentence("project", row.state, row.desired, &row.life),
+        progress: progress(&row.life, now),
+        id: row.id,
+        tenant_id: row.tenant_id,
+        slug: row.slug,
+        name: row.name,
+        gpu_cap: row.gpu_cap,
+        desired: row.desired,
+        execution: row.state,
+        version: row.version,
+        created_at: row.created,
+    }
+}
+
+/// A membership.
+pub fn member(row: MemberRow) -> MemberView {
+    MemberView {
+        id: row.id,
+        tenant_id: row.tenant_id,
+        project_id: row.project_id,
+        principal_id: row.principal_id,
+        principal_kind: row.principal_kind,
+        principal_name: row.principal_name,
+        role: row.role,
+        version: row.version,
+        created_at: row.created,
+    }
+}
+
+/// A role that a token carries.
+pub fn binding(row: Binding) -> BindingView {
+    BindingView { role: row.role, tenant_id: row.tenant_id, project_id: row.project_id }
+}
+
+/// A person or service account.
+pub fn principal(row: PrincipalRow) -> PrincipalView {
+    PrincipalView {
+        id: row.id,
+        kind: row.kind,
+        name: row.name,
+        tenant_id: row.tenant_id,
+        platform_role: row.platform_role,
+        version: row.version,
+        created_at: row.created,
+    }
+}
+
+/// A token, without its secret.
+pub fn token(row: TokenRow) -> Result<TokenView, StoreError> {
+    Ok(TokenView {
+        name: stored(&row.name, "tokens.name")?,
+        id: row.id,
+        principal_id: row.principal_id,
+        scope: row.scope,
+        tenant_id: row.tenant_id,
+        project_id: row.project_id,
+        expires_at: row.expires,
+        revoked_at: row.revoked,
+        version: row.version,
+        created_at: row.created,
+    })
+}
+
+/// A stored text in a type that is narrower than its column.
+fn stored<T: std::str::FromStr>(text: &str, column: &str) -> Result<T, StoreError>
+where
+    T::Err: std::fmt::Display,
+{
+    text.parse().map_err(|error: T::Err| StoreError::Corrupt { column: column.to_owned(), why: error.to_string() })
+}
+
+/// A region.
+pub fn region(row: RegionRow) -> RegionView {
+    RegionView {
+        id: row.id,
+        slug: row.slug,
+        name: row.name,
+        enabled: row.enabled,
+        version: row.version,
+        created_at: row.created,
+    }
+}
+
+/// A pool.
+pub fn pool(row: PoolRow) -> PoolView {
+    PoolView {
+        id: row.id,
+        region_id: row.region_id,
+        slug: row.slug,
+        name: row.name,
+        gpu_model: row.gpu_model,
+        slices_enabled: row.slices_enabled,
+        version: row.version,
+        created_at: row.created,
+    }
+}
+
+/// A SKU.
+pub fn sku(row: SkuRow) -> Result<SkuView, StoreError> {
+    let counts = row.terms.gpu_counts.iter().map(|count| GpuCount::try_from(*count));
+    let gpu_counts = counts
+        .collect::<Result<Vec<_>, _>>()
+        .map_err(|error| StoreError::Corrupt { column: "skus.gpu_counts".to_owned(), why: error.to_string() })?;
+    Ok(SkuView {
+        id: row.id,
+        slug: row.slug,
+        name: row.terms.name,
+        shape: row.shape,
+        gpu_model: row.gpu_model,
+        gpu_counts,
+        vcpus_per_gpu: row.terms.vcpus_per_gpu,
+        memory_mib_per_gpu: row.terms.memory_mib_per_gpu,
+        price_micros_per_gpu_hour: row.terms.price_micros_per_gpu_hour,
+        enabled: row.terms.enabled,
+        version: row.version,
+        created_at: row.created,
+    })
+}
+
+fn allocation_sentence(row: &AllocationRow, observed: &AllocationObserved) -> String {
+    let release_wanted = row.desired == AllocationDesired::Released;
+    let base = match row.state {
+        AllocationState::Requested if release_wanted => "It is about to be given back; nothing was placed.",
+        AllocationState::Requested => "It is waiting to be placed.",
+        AllocationState::Reserved | AllocationState::Provisioning | AllocationState::Running if release_wanted => {
+            "It is about to be given back."
+        }
+        AllocationState::Reserved => "Its GPUs are reserved; the node has not been told yet.",
+        AllocationState::Provisioning => "The node is building it.",
+        AllocationState::Running => "It is running.",
+        AllocationState::Releasing if observed.provision_failed => "It could not be built; the node is cleaning up.",
+        AllocationState::Releasing => "It is being stopped and wiped.",
+        AllocationState::Released => "It was given back.",
+        AllocationState::Refused => "It could not be placed.",
+        AllocationState::Failed => "It could not be built; its GPUs were cleaned up.",
+    };
+    match &observed.reason {
+        Some(reason) if row.life.wait.is_none() => sentence(&format!("{base} {reason}"), &row.life),
+        _ => sentence(base, &row.life),
+    }
+}
+
+/// An allocation.
+pub fn allocation(row: AllocationRow, now: Timestamp) -> Result<AllocationView, StoreError> {
+    let observed: AllocationObserved = serde_json::from_str(&row.observed).unwrap_or_default();
+    Ok(AllocationView {
+        projected: allocation_sentence(&row, &observed),
+        progress: progress(&row.life, now),
+        name: stored(row.name.as_str(), "allocations.name")?,
+        id: row.id,
+        tenant_id: row.tenant_id,
+        project_id: row.project_id,
+        sku_id: row.sku_id,
+        shape: row.shape,
+        gpu_count: row.gpu_count,
+        region_id: row.region_id,
+        desired: row.desired,
+        observed,
+        execution: row.state,
+        version: row.version,
+        created_at: row.created,
+    })
+}
+
+/// An operation.
+pub fn operation(row: OperationRow) -> OperationView {
+    let failed = row.state == model::operation::OperationState::Failed;
+    let error = failed.then(|| {
+        let told = row.result.as_deref().and_then(|text| serde_json::from_str(text).ok());
+        told.unwrap_or_else(|| OperationError {
+            code: Code::StateConflict,
+            detail: format!("The {} did not get where it was wanted.", row.noun),
+        })
+    });
+    OperationView {
+        id: row.id,
+        kind: row.kind,
+        noun: row.noun,
+        subject_id: row.subject_id,
+        tenant_id: row.tenant_id,
+        project_id: row.project_id,
+        created_by: row.created_by,
+        state: match row.state {
+            model::operation::OperationState::Running => OperationState::Running,
+            model::operation::OperationState::Succeeded => OperationState::Succeeded,
+            model::operation::OperationState::Failed => OperationState::Failed,
+        },
+        error,
+        created_at: row.created,
+        finished_at: row.finished,
+    }
+}
+
+/// An event of a store as a CloudEvent.
+pub fn event(source: &str, row: EventRow) -> CloudEvent {
+    CloudEvent {
+        specversion: "1.0".to_owned(),
+        id: row.id,
+        source: source.to_owned(),
+        event_type: api::event::event_type(row.noun, row.change),
+        subject: row.subject_id,
+        time: row.at,
+        datacontenttype: "application/json".to_owned(),
+        sequence: row.seq.to_string(),
+        data: EventData {
+            noun: row.noun,
+            change: row.change,
+            object_version: row.object_version,
+            tenant_id: row.tenant_id,
+            project_id: row.project_id,
+            state_from: row.state_from,
+            state_to: row.state_to,
+            reason: row.reason,
+        },
+    }
+}
+
+/// An audited action.
+pub fn audit(chained: Chained) -> AuditView {
+    let (row, link) = (chained.row, chained.link);
+    AuditView {
+        id: row.id,
+        sequence: link.as_ref().map(|link| link.seq),
+        actor: row.actor,
+        token_id: row.token_id,
+        action: row.action,
+        subject: row.subject,
+        tenant_id: row.tenant_id,
+        request_id: row.request_id,
+        at: row.at,
+        prev_hash: chained.prev_hash,
+        hash: link.map(|link| link.hash),
+    }
+}
+
+/// A node.
+pub fn node(row: NodeRow, occupancy: OccupancyMode, now: Timestamp) -> NodeView {
+    let base = match row.state {
+        NodeState::Enrolled => "The node is enrolled; its agent was not heard of yet.",
+        NodeState::Online => "The node is online.",
+        NodeState::Silent => "The node is silent: nothing new is placed on it, and what runs there is left alone.",
+    };
+    NodeView {
+        projected: sentence(base, &row.life),
+        progress: progress(&row.life, now),
+        id: row.id,
+        pool_id: row.pool_id,
+        name: row.name,
+        gpu_model: row.gpu_model,
+        occupancy,
+        execution: row.state,
+        last_seen_at: row.last_seen,
+        version: row.version,
+        created_at: row.created,
+    }
+}
+
+/// A slot.
+pub fn slot(row: SlotRow, now: Timestamp) -> SlotView {
+    let base = match row.state {
+        SlotState::Disabled => "The slot is not for sale.",
+        SlotState::Available => "The slot is proved clean and free.",
+        SlotState::Reserved => "The slot is claimed; nothing runs on it yet.",
+        SlotState::InUse => "A tenant's guest may be running on the slot.",
+        SlotState::Wiping => "The guest is gone; the proof of its wipe is being checked.",
+        SlotState::CleanupBlocked => {
+            "There is no valid proof that the slot is clean; it is not for sale until there is."
+        }
+    };
+    SlotView {
+        projected: sentence(base, &row.life),
+        progress: progress(&row.life, now),
+        id: row.id,
+        node_id: row.node_id,
+        profile: row.profile,
+        execution: row.state,
+        gpu_pci_address: row.parts.gpu_pci_address,
+        gpu_module_id: row.parts.gpu_module_id,
+        nvme_identity: row.parts.nvme_identity,
+        mgmt_mac: row.parts.mgmt_mac,
+        private_ip: row.parts.private_ip,
+        fabric_claim_mode: row.parts.fabric_claim_mode,
+        fabric_vf_pci_address: row.parts.fabric_vf_pci_address,
+        numa_node: row.parts.numa_node,
+        use_generation: row.use_generation,
+        health_state: row.health_state,
+        health_detail: row.health_detail,
+        version: row.version,
+        created_at: row.created,
+    }
+}
+
+/// A claim.
+pub fn claim(row: ClaimRow) -> ClaimView {
+    ClaimView {
+        id: row.id,
+        allocation_id: row.allocation_id,
+        node_id: row.node_id,
+        slot_id: row.slot_id,
+        kind: row.kind,
+        fence: row.fence,
+        claimed_at: row.claimed,
+        released_at: row.released,
+    }
+}
+
+/// An order to an agent.
+pub fn task(row: TaskRow, now: Timestamp) -> TaskView {
+    let failure = row.result.as_ref().and_then(|result| result.failure);
+    let base = match (row.state, failure) {
+        (TaskState::Pending, _) => "The agent has not fetched the order.".to_owned(),
+        (TaskState::Delivered, _) => "The agent has the order.".to_owned(),
+        (TaskState::Succeeded, _) => "The agent did it.".to_owned(),
+        (TaskState::Failed, Some(failure)) => format!("The agent could not do it: {failure}."),
+        (TaskState::Failed, None) => "The agent could not do it.".to_owned(),
+        (TaskState::Expired, _) => "No answer came in time, or a newer order took its place.".to_owned(),
+    };
+    TaskView {
+        projected: sentence(&base, &row.life),
+        progress: progress(&row.life, now),
+        id: row.id,
+        node_id: row.node_id,
+        allocation_id: row.allocation_id,
+        kind: row.kind,
+        attempt: row.fence.attempt,
+        execution: row.state,
+        deadline: row.deadline,
+        created_at: row.created,
+    }
+}

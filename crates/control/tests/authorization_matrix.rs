@@ -1,0 +1,271 @@
+//! The authorization matrix: every operation of the contract, called for real by somebody of every role, on something of
+//! their own tenant, of a foreign tenant, and on something that does not exist. The outcome is committed as
+//! `docs/reference/authorization-matrix.csv`; an operation that is missing here, or a cell that changed, fails.
+//! `UPDATE_GENERATED=1` writes the file anew.
+//!
+//! Along the way: a foreign id and an absent id are answered with the same bytes, every change leaves exactly one audit
+//! row, and every refusal leaves none.
+
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+#[path = "front/world.rs"]
+mod world;
+
+use std::fmt::Write as _;
+
+use api::{Operation, Success, endpoint::IfMatch};
+use control::front_door::{Request, Response};
+use model::Timestamp;
+use serde_json::{Value, json};
+use store::Tx;
+use world::{Actor, Estate, World, sku_body};
+
+const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/authorization-matrix.csv");
+const ROLES: [&str; 6] =
+    ["anonymous", "platform_operator", "operator_read_only", "tenant_admin", "project_member", "viewer"];
+
+/// Whose thing a request is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Whose {
+    Own,
+    Foreign,
+    Absent,
+}
+
+fn actor<'a>(world: &'a World, role: &str) -> Option<&'a Actor> {
+    match role {
+        "platform_operator" => Some(&world.operator),
+        "operator_read_only" => Some(&world.auditor),
+        "tenant_admin" => Some(&world.acme.admin),
+        "project_member" => Some(&world.worker),
+        "viewer" => Some(&world.viewer),
+        _ => None,
+    }
+}
+
+fn absent(prefix: &str) -> String {
+    let id = model::TenantId::from_parts(Timestamp::from_micros(5), [255; 10]).to_string();
+    id.replace("tnt", prefix)
+}
+
+/// The id that a path parameter gets; `None` where the case makes no sense.
+fn target(world: &World, operation: &Operation, parameter: &str, whose: Whose, role: &str) -> Option<String> {
+    let estate = |estate: &Estate| {
+        Some(match (parameter, operation.tag) {
+            ("tenant_id", _) => estate.tenant.to_string(),
+            ("project_id", _) => estate.project.to_string(),
+            ("member_id", _) => estate.member.to_string(),
+            ("principal_id", "service accounts") => estate.account.to_string(),
+            ("token_id", _) => estate.token.to_string(),
+            ("allocation_id", _) => estate.allocation.to_string(),
+            ("operation_id", _) => estate.operation.to_string(),
+            _ => return None,
+        })
+    };
+    let shared = match (parameter, operation.tag) {
+        ("region_id", _) => Some(("rgn", world.region.to_string())),
+        ("pool_id", _) => Some(("pol", world.pool.to_string())),
+        ("sku_id", _) => Some(("sku", world.sku.to_string())),
+        ("node_id", _) => Some(("nod", world.node.to_string())),
+        ("principal_id", "operators") => Some(("prn", world.auditor.principal.to_string())),
+        _ => None,
+    };
+    match (whose, shared) {
+        // A token of one's own is the caller's own.
+        (Whose::Own, None) if parameter == "token_id" => {
+            Some(actor(world, role).map_or_else(|| world.acme.token.to_string(), |actor| actor.token.to_string()))
+        }
+        (Whose::Own, None) => estate(&world.acme),
+        (Whose::Foreign, None) => estate(&world.umbrella),
+        (Whose::Absent, None) => estate(&world.acme).map(|id| absent(&id[..3])),
+        (Whose::Own, Some((_, id))) => Some(id),
+        // What belongs to the platform is nobody's own and nobody's foreign.
+        (Whose::Foreign, Some(_)) => None,
+        (Whose::Absent, Some((prefix, _))) => Some(absent(prefix)),
+    }
+}
+
+/// The body of a request that should succeed for those who may.
+fn body_for(world: &World, operation: &Operation, whose: Whose) -> Option<Value> {
+    Some(match operation.id {
+        "tenant_create" => json!({"slug": "new", "name": "New"}),
+        "tenant_update" | "region_update" | "pool_update" | "sku_update" => json!({"name": "Renamed"}),
+        "project_create" => json!({"slug": "new", "name": "New", "gpu_cap": 4}),
+        "project_update" => json!({"gpu_cap": 9}),
+        "member_create" => json!({"subject": {"email": "new@acme.example"}, "role": "viewer"}),
+        "member_update" => json!({"role": "project_member"}),
+        "service_account_create" => json!({"name": "another"}),
+        "operator_create" => json!({"email": "new@platform.example", "role": "operator_read_only"}),
+        "token_create" => match whose {
+            Whose::Own => json!({"name": "mine", "scope": "read", "lifetime_s": 60}),
+            Whose::Foreign => {
+                json!({"name": "theirs", "scope": "read", "lifetime_s": 60, "principal_id": world.umbrella.account})
+            }
+            Whose::Absent => {
+                json!({"name": "nobody", "scope": "read", "lifetime_s": 60, "principal_id": absent("prn")})
+            }
+        },
+        "region_create" => json!({"slug": "new", "name": "New", "enabled": true}),
+        "pool_create" => json!({"region_id": world.region, "slug": "new", "name": "New", "gpu_model": "a100-sxm"}),
+        "sku_create" => sku_body("new"),
+        "allocation_launch" => {
+            json!({"name": "job", "sku_id": world.sku, "gpu_count": 1, "region_id": world.region})
+        }
+        _ => return None,
+    })
+}
+
+/// A thing that can be deleted: nothing refers to it.
+fn deletable(world: &World, operation: &Operation) -> Option<String> {
+    let made = |path: &str, what: Value| {
+        let response = world.post(&world.operator, path, what);
+        Some(world::body(&response)["id"].as_str().unwrap().to_owned())
+    };
+    let slug = world.key();
+    match operation.id {
+        "region_delete" => made("/api/v1/regions", json!({"slug": slug, "name": "Spare", "enabled": false})),
+        "sku_delete" => made("/api/v1/skus", sku_body(&slug)),
+        "pool_delete" => made(
+            "/api/v1/pools",
+            json!({"region_id": world.region, "slug": slug, "name": "Spare", "gpu_model": "a100-sxm"}),
+        ),
+        _ => None,
+    }
+}
+
+/// The request of one cell; `None` where the cell makes no sense.
+fn request(world: &World, known: &api::Described, role: &str, whose: Whose) -> Option<Request> {
+    let operation = &known.operation;
+    let parameter = operation.path.split('{').nth(1).and_then(|rest| rest.split('}').next());
+    let path = match parameter {
+        None if whose != Whose::Own && operation.id != "token_create" => return None,
+        None => operation.path.to_owned(),
+        Some(parameter) => {
+            let spare = if whose == Whose::Own { deletable(world, operation) } else { None };
+            let id = spare.or_else(|| target(world, operation, parameter, whose, role))?;
+            operation.path.replace(&format!("{{{parameter}}}"), &id)
+        }
+    };
+    let mut request = Request::new(operation.method.as_str(), &path);
+    if known.has_body {
+        let body = body_for(world, operation, whose);
+        let body = body.unwrap_or_else(|| panic!("{} has a body and no row in body_for", operation.id));
+        request = request.json(body.to_string());
+    }
+    if operation.needs_idempotency_key() {
+        request = request.key(&world.key());
+    }
+    if operation.if_match == IfMatch::Required {
+        request = request.if_match(world.version(&path));
+    }
+    if let Some(actor) = actor(world, role) {
+        request = request.bearer(&actor.secret);
+    }
+    Some(request)
+}
+
+/// A world in which the operation makes sense: what is to be resumed is suspended.
+fn world_for(operation: &Operation) -> World {
+    let world = World::new();
+    if operation.id.ends_with("_resume") {
+        for estate in [&world.acme, &world.umbrella] {
+            for path in [format!("tenants/{}", estate.tenant), format!("projects/{}", estate.project)] {
+                let response = world.act(&world.operator, &format!("/api/v1/{path}/suspend"));
+                assert_eq!(response.status, 202);
+            }
+        }
+    }
+    world
+}
+
+fn audit_rows(tx: &mut Tx<'_>) -> i64 {
+    tx.query_one("SELECT COUNT(*) FROM audit", &[]).and_then(|row| row.int(0)).unwrap()
+}
+
+/// Calls one cell. What succeeds is undone; what is refused is called for real, to see that it changed nothing.
+fn call(world: &World, known: &api::Described, role: &str, whose: Whose) -> Option<Response> {
+    let request = request(world, known, role, whose)?;
+    let before = world.audited();
+    let (response, audited) = world.door.rehearse(&world.db, request.clone(), audit_rows);
+    let (id, what) = (known.operation.id, String::from_utf8_lossy(&response.body).into_owned());
+    assert!(response.status < 500, "{id} as {role} on {whose:?}: {what}");
+    if response.is_success() {
+        let expected = if known.operation.is_mutating() { before + 1 } else { before };
+        assert_eq!(audited, Some(expected), "{id} as {role} on {whose:?}: audit rows");
+        assert_eq!(response.status, known.operation.success.status(), "{id} as {role}");
+        let promised = matches!(known.operation.success, Success::Created | Success::Accepted);
+        assert_eq!(response.header("Location").is_some(), promised, "{id}: Location");
+        assert_eq!(response.header("ETag").is_some(), api::openapi::answer_has_version(known), "{id}: ETag");
+    } else {
+        let again = world.send(request);
+        assert_eq!((again.status, &again.body), (response.status, &response.body), "{id} as {role} on {whose:?}");
+        assert_eq!(world.audited(), before, "{id} as {role} on {whose:?}: a refusal was audited");
+    }
+    Some(response)
+}
+
+fn cell(response: Option<&Response>) -> String {
+    let Some(response) = response else { return "-".to_owned() };
+    match response.as_problem() {
+        Some(problem) => format!("{} {}", response.status, problem.code),
+        None => response.status.to_string(),
+    }
+}
+
+#[test]
+fn the_matrix_is_what_is_committed() {
+    let mut csv = String::from("operation,right,role,own,foreign,absent\n");
+    for known in api::operations() {
+        let world = world_for(&known.operation);
+        for role in ROLES {
+            let [own, foreign, absent] =
+                [Whose::Own, Whose::Foreign, Whose::Absent].map(|whose| call(&world, &known, role, whose));
+            let (id, right) = (known.operation.id, known.operation.right);
+            if let (Some(foreign), Some(absent)) = (&foreign, &absent)
+                && !foreign.is_success()
+                && foreign.status != 403
+            {
+                assert_eq!(foreign.status, absent.status, "{id} as {role}");
+                assert_eq!(foreign.body, absent.body, "{id} as {role}: a foreign id tells");
+                assert_eq!(foreign.content_type, absent.content_type);
+            }
+            let (own, foreign, absent) = (cell(own.as_ref()), cell(foreign.as_ref()), cell(absent.as_ref()));
+            writeln!(csv, "{id},{right},{role},{own},{foreign},{absent}").unwrap();
+        }
+    }
+    if std::env::var_os("UPDATE_GENERATED").is_some() {
+        std::fs::write(FILE, &csv).unwrap();
+    }
+    let committed = std::fs::read_to_string(FILE).unwrap_or_default();
+    assert!(committed == csv, "the matrix changed; look at it, then run with UPDATE_GENERATED=1:\n{csv}");
+}
+
+/// What the matrix must say whatever else changes.
+#[test]
+fn the_matrix_holds_the_rules() {
+    for known in api::operations() {
+        let operation = known.operation;
+        let world = world_for(&operation);
+        for role in ROLES {
+            let answer = |whose| call(&world, &known, role, whose);
+            let own = answer(Whose::Own).expect("every operation has a case of its own");
+            let mutating = operation.is_mutating();
+            let self_service = matches!(operation.id, "token_create" | "token_revoke");
+            match role {
+                "anonymous" => assert_eq!(own.status, 401, "{}", operation.id),
+                "platform_operator" => assert!(own.is_success(), "{} refused: {}", operation.id, own.status),
+                "operator_read_only" if !mutating => assert!(own.is_success(), "{}", operation.id),
+                "operator_read_only" | "viewer" if mutating && !self_service => {
+                    assert!(matches!(own.status, 403 | 404), "{} as {role}: {}", operation.id, own.status);
+                }
+                _ => {}
+            }
+            if matches!(role, "tenant_admin" | "project_member" | "viewer")
+                && let Some(foreign) = answer(Whose::Foreign)
+            {
+                let expected = if operation.id == "token_create" { 422 } else { 404 };
+                assert_eq!(foreign.status, expected, "{} as {role} on what is foreign", operation.id);
+            }
+        }
+    }
+}

@@ -1,0 +1,72 @@
+//! The first operator, old answers, and when the next look is due.
+
+use control::bootstrap::{self, FirstOperator};
+use model::identity::PlatformRole;
+use store::{
+    idempotency::{self, Kept},
+    testing::both_engines,
+    tokens,
+};
+
+use crate::world::World;
+
+fn first_operator(world: &World) -> Option<FirstOperator> {
+    let ports = world.ports.clone();
+    let (email, lifetime) = ("root@platform.example".parse().unwrap(), 3600.try_into().unwrap());
+    world.write(move |tx, stamp| bootstrap::first_operator(tx, stamp, &ports, &email, lifetime)).unwrap()
+}
+
+#[test]
+fn the_first_operator_is_made_once_and_its_token_opens_the_platform() {
+    both_engines(|db| {
+        let mut world = World::bare(db, 0);
+        let made = first_operator(&world).expect("there was none");
+        assert!(first_operator(&world).is_none(), "there is one already");
+        let hash = made.secret.hash();
+        assert!(!hash.contains(made.secret.reveal()));
+        let owner = world.read(move |tx| tokens::find_by_hash(tx, &hash)).unwrap();
+        assert_eq!(owner.token.principal_id, made.principal_id);
+        assert_eq!(owner.platform_role, Some(PlatformRole::PlatformOperator));
+        assert!(owner.token.is_live(world.ports.now()));
+        world.settle();
+        world.check_history();
+    });
+}
+
+#[test]
+fn answers_are_forgotten_when_nobody_will_ask_again() {
+    both_engines(|db| {
+        let mut world = World::new(db, 0);
+        let keep = |world: &World, key: &'static str| {
+            let (user, at) = (world.user.clone(), world.ports.now());
+            let kept =
+                Kept { fingerprint: "f".into(), status: 201, answer: "{}".into(), etag: None, location: None, at };
+            world.write(move |tx, _| idempotency::insert(tx, &user, key, &kept)).unwrap();
+        };
+        keep(&world, "old");
+        world.advance_s(20 * 3600);
+        keep(&world, "young");
+        world.advance_s(5 * 3600);
+        world.settle();
+        let user = world.user.clone();
+        let found = world.read(move |tx| {
+            Ok((idempotency::find(tx, &user, "old")?.is_some(), idempotency::find(tx, &user, "young")?.is_some()))
+        });
+        assert_eq!(found, (false, true));
+    });
+}
+
+#[test]
+fn an_idle_plane_knows_when_to_look_next() {
+    both_engines(|db| {
+        let mut world = World::new(db, 1);
+        let report = world.step();
+        assert!(!report.worked);
+        let look = report.next_look.expect("the node's lease runs out");
+        let wait_s = look.micros_since(world.ports.now()) / 1_000_000;
+        assert!((1..=30).contains(&wait_s), "{wait_s}");
+        assert!(world.plane.pause_after(&report).as_millis() <= 250, "others may have recorded something");
+        let (id, _) = world.launch(1);
+        assert!(world.step().worked, "{id} was due at once");
+    });
+}

@@ -1,0 +1,15 @@
+//! The front door and the shell around it, seen from outside: what is refused, what is remembered, what is shown to whom,
+//! and what happens on a real socket.
+
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+mod concurrency;
+mod documents;
+mod escalation;
+mod idempotency;
+mod lists;
+mod refusals;
+mod sockets;
+mod streams;
+mod wishes;
+mod world;

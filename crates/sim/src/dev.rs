@@ -1,0 +1,246 @@
+//! The simulated fleet for `gpuaas dev`: the people and hosts of [`fleet::DEV`](crate::fleet::DEV), kept in a folder beside
+//! the store, and one thread that runs all agents in real time.
+//!
+//! The agents are the real ones; only the hosts under them are simulated. Their journals and what is on the hosts are kept in
+//! files, so that guests are still there when the process is stopped and started again. Changes take seconds, so that a
+//! person can watch them.
+
+use crate::{
+    dice::Dice,
+    fleet::{DEV, HostPlan, OPERATOR},
+    host::{HostWeather, Machine, SimHost},
+    journal::{FileJournal, Watched, replace},
+    seed::{Person, SeedFault, refresh, seed},
+};
+use agent::{Agent, Step};
+use api::node_plane::FromControl;
+use control::{
+    Ports,
+    front_door::{FrontDoor, FrontDoorConfig},
+    node_plane::{NodePlane, NodeRefusal},
+};
+use model::{Timestamp, identity::Role};
+use std::{
+    fs,
+    io::{self, Write},
+    os::unix::fs::OpenOptionsExt,
+    path::{Path, PathBuf},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    thread::{self, JoinHandle},
+    time::Duration,
+};
+use store::{Db, StoreError, principals};
+
+/// Who can sign in to a development control plane.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DevSeed {
+    /// Everybody with a token that works, the operator first.
+    pub people: Vec<Person>,
+}
+
+impl DevSeed {
+    /// Somebody in this role.
+    pub fn in_role(&self, role: Role) -> Option<&Person> {
+        self.people.iter().find(|person| person.role == role)
+    }
+}
+
+const PEOPLE: &str = "people.json";
+
+/// Fills a store for development, once. Later runs find everything there and make only tokens that no longer work.
+pub fn seed_dev(db: &Db, ports: &Ports, folder: &Path) -> Result<DevSeed, SeedFault> {
+    let file = |error| SeedFault::File { path: folder.display().to_string(), error };
+    fs::create_dir_all(folder).map_err(file)?;
+    let path = folder.join(PEOPLE);
+    let known = people(&path)?;
+    let filled: bool = db.read(|tx| Ok::<_, StoreError>(principals::by_email(tx, OPERATOR)?.is_some()))?;
+    let door = FrontDoor::new(ports.clone(), FrontDoorConfig::default())?;
+    let people = if filled && !known.is_empty() {
+        refresh(db, &door, ports, &known)?
+    } else {
+        seed(db, &door, ports, &DEV, &known)?.people
+    };
+    let text = serde_json::to_vec_pretty(&people).map_err(|error| file(error.into()))?;
+    replace_private(&path, &text).map_err(file)?;
+    Ok(DevSeed { people })
+}
+
+// The file holds secrets: nobody but its owner reads it, from before anything is in it.
+fn replace_private(path: &Path, contents: &[u8]) -> io::Result<()> {
+    let beside = path.with_extension("new");
+    if let Err(error) = fs::remove_file(&beside)
+        && error.kind() != io::ErrorKind::NotFound
+    {
+        return Err(error);
+    }
+    fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&beside)?.write_all(contents)?;
+    fs::rename(&beside, path)
+}
+
+fn people(path: &Path) -> Result<Vec<Person>, SeedFault> {
+    match fs::read(path) {
+        // A file that cannot be read is as good as none: the tokens are made again.
+        Ok(text) => Ok(serde_json::from_slice(&text).unwrap_or_default()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(vec![]),
+        Err(error) => Err(SeedFault::File { path: path.display().to_string(), error }),
+    }
+}
+
+/// The running fleet. Dropping it stops the thread and waits.
+#[derive(Debug)]
+pub struct FleetHandle {
+    stop: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl FleetHandle {
+    /// Stops the agents. What is on their hosts stays in the folder.
+    pub fn stop(mut self) {
+        self.end();
+    }
+
+    fn end(&mut self) {
+        self.stop.store(true, Ordering::Release);
+        if let Some(thread) = self.thread.take() {
+            thread.thread().unpark();
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Drop for FleetHandle {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+/// Starts every agent of the development fleet in one thread.
+pub fn spawn_fleet(db: Db, node_plane: Arc<NodePlane>, ports: Ports, folder: &Path) -> io::Result<FleetHandle> {
+    fs::create_dir_all(folder)?;
+    let hosts: io::Result<Vec<DevHost>> = DEV.hosts().into_iter().map(|plan| DevHost::open(plan, folder)).collect();
+    let mut fleet = Fleet { hosts: hosts?, db, node_plane, ports };
+    let stop = Arc::new(AtomicBool::new(false));
+    let asked = Arc::clone(&stop);
+    let body = move || {
+        while !asked.load(Ordering::Acquire) {
+            let busy = fleet.tick();
+            thread::park_timeout(if busy { TICK_BUSY } else { TICK_IDLE });
+        }
+    };
+    let thread = thread::Builder::new().name("simulated-fleet".to_owned()).spawn(body)?;
+    Ok(FleetHandle { stop, thread: Some(thread) })
+}
+
+const TICK_BUSY: Duration = Duration::from_millis(40);
+const TICK_IDLE: Duration = Duration::from_millis(400);
+
+struct Fleet {
+    hosts: Vec<DevHost>,
+    db: Db,
+    node_plane: Arc<NodePlane>,
+    ports: Ports,
+}
+
+impl Fleet {
+    // One step of every agent. True while any of them has something to do.
+    fn tick(&mut self) -> bool {
+        let mut busy = false;
+        for host in &mut self.hosts {
+            let now = self.ports.now();
+            if now >= host.busy_until
+                && let Err(error) = host.step(now, &self.db, &self.node_plane)
+            {
+                tracing::error!(host = host.plan.name, %error, "a simulated host stopped");
+                host.agent = None;
+            }
+            busy |= host.agent.as_ref().is_some_and(|agent| !agent.is_idle());
+        }
+        busy
+    }
+}
+
+type DevAgent = Agent<SimHost, Watched<FileJournal>>;
+
+struct DevHost {
+    plan: HostPlan,
+    host: SimHost,
+    agent: Option<DevAgent>,
+    inbox: Vec<FromControl>,
+    folder: PathBuf,
+    kept: u64,
+    busy_until: Timestamp,
+}
+
+impl DevHost {
+    fn open(plan: HostPlan, folder: &Path) -> io::Result<Self> {
+        let machine: Machine = match fs::read(machine_path(folder, &plan)) {
+            Ok(text) => serde_json::from_slice(&text)?,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Machine::default(),
+            Err(error) => return Err(error),
+        };
+        let kept = machine.changes;
+        let host = SimHost::new(plan.node_id(), machine, HostWeather::default(), Dice::new(0, &plan.name));
+        let (folder, busy_until) = (folder.to_owned(), Timestamp::from_micros(0));
+        let mut opened = Self { plan, host, agent: None, inbox: vec![], folder, kept, busy_until };
+        opened.agent = Some(opened.start()?);
+        Ok(opened)
+    }
+
+    fn start(&self) -> io::Result<DevAgent> {
+        let journal = FileJournal::open(&self.folder.join(format!("{}.journal", self.plan.name)))?;
+        let watched = Watched::new(journal, self.host.clone()).map_err(io::Error::other)?;
+        Agent::start(self.plan.identity(), self.host.clone(), watched).map_err(io::Error::other)
+    }
+
+    fn step(&mut self, now: Timestamp, db: &Db, node_plane: &NodePlane) -> io::Result<()> {
+        let mut agent = match self.agent.take() {
+            Some(agent) if agent.halted().is_none() => agent,
+            _ => self.start()?,
+        };
+        let said = agent.step(now, std::mem::take(&mut self.inbox));
+        self.agent = Some(agent);
+        self.keep()?;
+        let pause_ms: i64 = self.host.take_news().iter().map(|(_, step, _)| takes_ms(step)).sum();
+        self.busy_until = now.plus_micros(1000 * pause_ms);
+        let node_id = self.plan.node_id();
+        for message in said {
+            match node_plane.handle(db, &node_id, message) {
+                Ok(answers) => self.inbox.extend(answers),
+                // Said again later; that is what agents do.
+                Err(NodeRefusal::Store(error)) => tracing::debug!(host = self.plan.name, %error, "not heard"),
+                Err(refusal) => tracing::warn!(host = self.plan.name, %refusal, "refused"),
+            }
+        }
+        for seen in self.host.take_violations() {
+            tracing::error!(host = self.plan.name, rule = seen.invariant, subject = seen.subject, detail = seen.detail, "a rule was broken");
+        }
+        Ok(())
+    }
+
+    // What is on the host is written down whenever it changed.
+    fn keep(&mut self) -> io::Result<()> {
+        if self.host.changes() == self.kept {
+            return Ok(());
+        }
+        let machine = self.host.machine();
+        replace(&machine_path(&self.folder, &self.plan), &serde_json::to_vec(&machine)?)?;
+        self.kept = machine.changes;
+        Ok(())
+    }
+}
+
+fn machine_path(folder: &Path, plan: &HostPlan) -> PathBuf {
+    folder.join(format!("{}.machine.json", plan.name))
+}
+
+// How long a change takes on a simulated host.
+fn takes_ms(step: &Step) -> i64 {
+    match step {
+        Step::Provision => 3000,
+        Step::StopGuest { .. } => 800,
+        Step::Wipe { .. } => 150,
+    }
+}

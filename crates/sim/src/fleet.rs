@@ -1,0 +1,370 @@
+//! The simulated fleet and its people, as data: the same fleet that `gpuaas dev` shows, and a small one for worlds that run
+//! by the thousand. Everything is derived from names, so two runs have the same addresses, serials and keys.
+
+use agent::Identity;
+use control::bootstrap::{NewNode, NewSlot};
+use model::{
+    IdBits, NodeId, PoolId, SlotId, Timestamp,
+    identity::MemberRole,
+    sku::CapacityShape,
+    supply::{FabricClaimMode, GpuModel},
+};
+use sha2::{Digest, Sha256};
+use topology::{ModuleId, Partitions, SlotDevices};
+
+/// A region.
+#[derive(Debug, Clone, Copy)]
+pub struct RegionPlan {
+    /// Short name.
+    pub slug: &'static str,
+    /// Name for people.
+    pub name: &'static str,
+    /// Whether anything can be launched there.
+    pub enabled: bool,
+}
+
+/// A pool and the hosts in it.
+#[derive(Debug, Clone, Copy)]
+pub struct PoolPlan {
+    /// Short name.
+    pub slug: &'static str,
+    /// Name for people.
+    pub name: &'static str,
+    /// Its region.
+    pub region: &'static str,
+    /// What its hosts carry.
+    pub gpu_model: GpuModel,
+    /// Whether its hosts may be cut into slices.
+    pub slices_enabled: bool,
+    /// Its hosts are called this, with a number.
+    pub host_prefix: &'static str,
+    /// GPUs on each of its hosts: 4 or 8.
+    pub hosts: &'static [u32],
+}
+
+/// Something that is sold.
+#[derive(Debug, Clone, Copy)]
+pub struct SkuPlan {
+    /// Short name.
+    pub slug: &'static str,
+    /// Name for people.
+    pub name: &'static str,
+    /// The form.
+    pub shape: CapacityShape,
+    /// What it is made of.
+    pub gpu_model: GpuModel,
+    /// How many GPUs at a time.
+    pub gpu_counts: &'static [i64],
+    /// Virtual CPUs for each GPU.
+    pub vcpus_per_gpu: i64,
+    /// Memory for each GPU.
+    pub memory_mib_per_gpu: i64,
+    /// Price.
+    pub price_micros_per_gpu_hour: i64,
+}
+
+/// A project.
+#[derive(Debug, Clone, Copy)]
+pub struct ProjectPlan {
+    /// Short name.
+    pub slug: &'static str,
+    /// Name for people.
+    pub name: &'static str,
+    /// GPUs it may hold at once.
+    pub gpu_cap: i64,
+}
+
+/// A member of a tenant.
+#[derive(Debug, Clone, Copy)]
+pub struct MemberPlan {
+    /// Who.
+    pub email: &'static str,
+    /// As what.
+    pub role: MemberRole,
+    /// In which project; the whole tenant when absent.
+    pub project: Option<&'static str>,
+}
+
+/// A tenant with what is in it.
+#[derive(Debug, Clone, Copy)]
+pub struct TenantPlan {
+    /// Short name.
+    pub slug: &'static str,
+    /// Name for people.
+    pub name: &'static str,
+    /// Its projects.
+    pub projects: &'static [ProjectPlan],
+    /// Its members.
+    pub members: &'static [MemberPlan],
+}
+
+/// Everything that a fresh store is filled with.
+#[derive(Debug, Clone, Copy)]
+pub struct Plan {
+    /// Regions.
+    pub regions: &'static [RegionPlan],
+    /// Pools and hosts.
+    pub pools: &'static [PoolPlan],
+    /// What is sold.
+    pub skus: &'static [SkuPlan],
+    /// Who buys.
+    pub tenants: &'static [TenantPlan],
+}
+
+/// The platform operator of every plan.
+pub const OPERATOR: &str = "olga@platform.example";
+/// The operator who only looks.
+pub const OBSERVER: &str = "oscar@platform.example";
+
+const REGIONS: &[RegionPlan] = &[
+    RegionPlan { slug: "eu-north", name: "Europe North", enabled: true },
+    RegionPlan { slug: "us-east", name: "US East (not open yet)", enabled: false },
+];
+
+const SLICE_COUNTS: &[i64] = &[1, 2, 4, 8];
+
+const fn slices(slug: &'static str, name: &'static str, gpu_model: GpuModel, price: i64) -> SkuPlan {
+    SkuPlan {
+        slug,
+        name,
+        shape: CapacityShape::GpuSlice,
+        gpu_model,
+        gpu_counts: SLICE_COUNTS,
+        vcpus_per_gpu: 24,
+        memory_mib_per_gpu: 65_536,
+        price_micros_per_gpu_hour: price,
+    }
+}
+
+const fn metal(gpu_counts: &'static [i64]) -> SkuPlan {
+    SkuPlan {
+        slug: "h200-sxm-baremetal",
+        name: "H200 SXM, whole host",
+        shape: CapacityShape::Baremetal,
+        gpu_model: GpuModel::H200Sxm,
+        gpu_counts,
+        vcpus_per_gpu: 24,
+        memory_mib_per_gpu: 262_144,
+        price_micros_per_gpu_hour: 2_790_000,
+    }
+}
+
+const H200_SLICE: SkuPlan = slices("h200-sxm-slice", "H200 SXM slice", GpuModel::H200Sxm, 2_490_000);
+const A100_SLICE: SkuPlan = slices("a100-sxm-slice", "A100 SXM slice", GpuModel::A100Sxm, 1_190_000);
+
+const fn member(email: &'static str, role: MemberRole, project: Option<&'static str>) -> MemberPlan {
+    MemberPlan { email, role, project }
+}
+
+const TENANTS: &[TenantPlan] = &[
+    TenantPlan {
+        slug: "aurora",
+        name: "Aurora Research",
+        projects: &[
+            ProjectPlan { slug: "vision", name: "Vision models", gpu_cap: 24 },
+            ProjectPlan { slug: "speech", name: "Speech models", gpu_cap: 8 },
+        ],
+        members: &[
+            member("ada@aurora.example", MemberRole::TenantAdmin, None),
+            member("mei@aurora.example", MemberRole::ProjectMember, Some("vision")),
+            member("max@aurora.example", MemberRole::ProjectMember, Some("speech")),
+            member("vera@aurora.example", MemberRole::Viewer, None),
+        ],
+    },
+    TenantPlan {
+        slug: "borealis",
+        name: "Borealis Labs",
+        projects: &[
+            ProjectPlan { slug: "genomics", name: "Genomics", gpu_cap: 16 },
+            ProjectPlan { slug: "climate", name: "Climate", gpu_cap: 8 },
+        ],
+        members: &[
+            member("ben@borealis.example", MemberRole::TenantAdmin, None),
+            member("mia@borealis.example", MemberRole::ProjectMember, Some("genomics")),
+            member("moe@borealis.example", MemberRole::ProjectMember, Some("climate")),
+            member("vic@borealis.example", MemberRole::Viewer, None),
+        ],
+    },
+];
+
+const fn pool(slug: &'static str, name: &'static str, gpu_model: GpuModel, slices_enabled: bool) -> PoolPlan {
+    PoolPlan { slug, name, region: "eu-north", gpu_model, slices_enabled, host_prefix: slug, hosts: &[] }
+}
+
+/// What `gpuaas dev` shows: eight H200 hosts and four A100 hosts with eight GPUs each.
+pub const DEV: Plan = Plan {
+    regions: REGIONS,
+    pools: &[
+        PoolPlan { hosts: &[8; 6], ..pool("h200-slices", "H200 hosts, cut into slices", GpuModel::H200Sxm, true) },
+        PoolPlan { hosts: &[8; 2], ..pool("h200-metal", "H200 hosts, sold whole", GpuModel::H200Sxm, false) },
+        PoolPlan { hosts: &[8; 4], ..pool("a100-slices", "A100 hosts, cut into slices", GpuModel::A100Sxm, true) },
+    ],
+    skus: &[H200_SLICE, metal(&[8]), A100_SLICE],
+    tenants: TENANTS,
+};
+
+/// What worlds run on: four small hosts, so that tenants get into each other's way. One stands where nothing is sold.
+pub const SMALL: Plan = Plan {
+    regions: REGIONS,
+    pools: &[
+        PoolPlan { hosts: &[4, 4], ..pool("h200-slices", "H200 hosts, cut into slices", GpuModel::H200Sxm, true) },
+        PoolPlan { hosts: &[4], ..pool("h200-metal", "H200 hosts, sold whole", GpuModel::H200Sxm, false) },
+        PoolPlan {
+            hosts: &[8],
+            region: "us-east",
+            ..pool("a100-slices", "A100 hosts, cut into slices", GpuModel::A100Sxm, true)
+        },
+    ],
+    skus: &[H200_SLICE, metal(&[4]), A100_SLICE],
+    tenants: TENANTS,
+};
+
+/// One simulated host as data.
+#[derive(Debug, Clone)]
+pub struct HostPlan {
+    /// Its host name.
+    pub name: String,
+    /// The pool it is in.
+    pub pool: PoolPlan,
+    /// How many GPUs it has.
+    pub gpus: u32,
+    // Its place in the fleet, for addresses.
+    number: u32,
+}
+
+impl Plan {
+    /// Every host.
+    pub fn hosts(&self) -> Vec<HostPlan> {
+        let of_pool = |pool: &PoolPlan| {
+            let name = |at: usize| format!("{}-{:02}", pool.host_prefix, at + 1);
+            let hosts = pool.hosts.iter().enumerate();
+            hosts.map(|(at, gpus)| (name(at), *pool, *gpus)).collect::<Vec<_>>()
+        };
+        let hosts = self.pools.iter().flat_map(of_pool);
+        hosts.zip(1u32..).map(|((name, pool, gpus), number)| HostPlan { name, pool, gpus, number }).collect()
+    }
+}
+
+fn digest(purpose: &str, name: &str) -> [u8; 32] {
+    Sha256::new().chain_update(b"gpuaas simulated fleet\n").chain_update(purpose).chain_update(b"\n").chain_update(name)
+        .finalize()
+        .into()
+}
+
+// Ids carry a time; the hosts of a simulated fleet were all built on the same day.
+const BUILT: Timestamp = Timestamp::from_micros(1_735_689_600_000_000);
+
+fn bits(purpose: &str, name: &str) -> IdBits {
+    let mut bits = IdBits::default();
+    bits.copy_from_slice(&digest(purpose, name)[..10]);
+    bits
+}
+
+impl HostPlan {
+    /// Its id.
+    pub fn node_id(&self) -> NodeId {
+        NodeId::from_parts(BUILT, bits("node", &self.name))
+    }
+
+    /// Its key.
+    pub fn identity(&self) -> Identity {
+        Identity::from_secret(self.node_id(), &digest("key", &self.name))
+    }
+
+    /// Its slots, by module.
+    pub fn slot_ids(&self) -> Vec<SlotId> {
+        (1..=self.gpus).map(|module| self.slot_id(module)).collect()
+    }
+
+    fn slot_id(&self, module: u32) -> SlotId {
+        SlotId::from_parts(BUILT, bits("slot", &format!("{}/{module}", self.name)))
+    }
+
+    /// What it says of itself when it is taken in.
+    pub fn registration(&self, pool_id: &PoolId) -> NewNode {
+        NewNode {
+            id: self.node_id(),
+            pool_id: pool_id.clone(),
+            name: self.name.clone(),
+            gpu_model: self.pool.gpu_model,
+            public_key: self.identity().public_key_hex(),
+            partitions: self.partitions(),
+            slots: (1..=self.gpus).map(|module| self.slot(module)).collect(),
+        }
+    }
+
+    fn partitions(&self) -> Partitions {
+        if self.gpus == 8 { topology::simulated::hgx_partitions() } else { quad_partitions() }
+    }
+
+    fn slot(&self, module: u32) -> NewSlot {
+        let (host, unique) = (self.number, digest("device", &format!("{}/{module}", self.name)));
+        let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+        let uuid = hex(&unique[..16]);
+        let bus = 0x10 * module + if module > 4 { 0x4f } else { 0x0a };
+        NewSlot {
+            id: self.slot_id(module),
+            profile: format!("{}-1gpu", self.pool.gpu_model),
+            gpu_uuid: Some(format!("GPU-{}-{}-{}-{}-{}", &uuid[..8], &uuid[8..12], &uuid[12..16], &uuid[16..20], &uuid[20..])),
+            devices: SlotDevices {
+                gpu_pci_address: Some(format!("0000:{bus:02x}:00.0")),
+                gpu_module_id: Some(ModuleId(module)),
+                nvme_identity: Some(format!("eui.{}", hex(&unique[16..24]))),
+                mgmt_mac: Some(format!("52:54:00:{:02x}:{:02x}:{module:02x}", host / 256, host % 256)),
+                private_ip: Some(format!("10.{}.{}.{}", 64 + host / 256, host % 256, 10 + module)),
+                fabric_claim_mode: FabricClaimMode::PerSlotVf,
+                fabric_vf_pci_address: Some(format!("0000:{:02x}:00.{module}", bus + 1)),
+                numa_node: Some((module - 1) * 2 / self.gpus),
+            },
+        }
+    }
+}
+
+// Half a board: the whole, two pairs, four singles.
+fn quad_partitions() -> Partitions {
+    let modules = |ids: &[u32]| ids.iter().copied().map(ModuleId).collect::<Vec<_>>();
+    let sets: [&[u32]; 7] = [&[1, 2, 3, 4], &[1, 3], &[2, 4], &[1], &[2], &[3], &[4]];
+    let sets: Vec<Vec<ModuleId>> = sets.iter().map(|set| modules(set)).collect();
+    Partitions::new(&modules(&[1, 2, 3, 4]), &sets).expect("the table above is well formed")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn the_dev_fleet_is_as_large_as_promised_and_no_two_devices_are_alike() {
+        let hosts = DEV.hosts();
+        let gpus = |model| hosts.iter().filter(|host| host.pool.gpu_model == model && host.gpus == 8).count();
+        assert!(gpus(GpuModel::H200Sxm) >= 8 && gpus(GpuModel::A100Sxm) >= 4);
+        assert_eq!((DEV.pools.len(), DEV.tenants.len()), (3, 2));
+        assert_eq!(DEV.regions.iter().filter(|region| region.enabled).count(), 1);
+        assert!(DEV.tenants.iter().all(|tenant| tenant.projects.len() == 2));
+        let slots: Vec<NewSlot> =
+            hosts.iter().flat_map(|host| (1..=host.gpus).map(|module| host.slot(module))).collect();
+        for field in [
+            |slot: &NewSlot| slot.devices.mgmt_mac.clone(),
+            |slot: &NewSlot| slot.devices.private_ip.clone(),
+            |slot: &NewSlot| slot.devices.nvme_identity.clone(),
+            |slot: &NewSlot| slot.gpu_uuid.clone(),
+            |slot: &NewSlot| Some(slot.id.to_string()),
+        ] {
+            assert_eq!(slots.iter().map(field).collect::<BTreeSet<_>>().len(), slots.len());
+        }
+        assert!(slots.iter().all(|slot| slot.devices.missing().is_empty()), "every slot is complete");
+    }
+
+    #[test]
+    fn devices_of_one_host_have_addresses_of_their_own() {
+        for host in DEV.hosts().iter().chain(&SMALL.hosts()) {
+            let slots: Vec<NewSlot> = (1..=host.gpus).map(|module| host.slot(module)).collect();
+            let addresses: BTreeSet<_> = slots
+                .iter()
+                .flat_map(|slot| [slot.devices.gpu_pci_address.clone(), slot.devices.fabric_vf_pci_address.clone()])
+                .collect();
+            assert_eq!(addresses.len(), 2 * slots.len(), "{}", host.name);
+            assert!(slots.iter().all(|slot| slot.devices.numa_node.is_some_and(|numa| numa < 2)));
+        }
+    }
+}

@@ -1,0 +1,343 @@
+//! A simulated GPU host behind the same trait as a real one.
+//!
+//! What is physically there ([`Machine`]: guests, and what tenants left on disks, GPUs and fabric functions) outlives every
+//! crash of the agent. The host breaks as often as its [`HostWeather`] says, and it watches the agent: no change comes
+//! twice, none comes after the order's answer was written down, no fence goes down, and no guest is ever started on what
+//! another tenant left behind or beside another guest. What it sees wrong is kept as a [`Violation`] until somebody asks.
+
+use crate::dice::Dice;
+use agent::{Effect, Guest, Host, HostFault, SlotUse, Step};
+use model::{
+    AllocationId, NodeId, SlotId, TaskId,
+    proof::WipeStep,
+    task::{Fence, TaskResult},
+};
+use serde::{Deserialize, Serialize};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+use store::invariants::Violation;
+
+/// A guest on a simulated host.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SimGuest {
+    /// Whose it is.
+    pub allocation_id: AllocationId,
+    /// The slots it sits on.
+    pub slots: Vec<SlotUse>,
+    /// Whether it was built to the end.
+    pub ready: bool,
+}
+
+/// What the last tenant left on the devices of a slot: the id of its allocation stands for its secrets.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Traces {
+    /// On the disk.
+    pub disk: Option<AllocationId>,
+    /// In GPU memory.
+    pub gpu: Option<AllocationId>,
+    /// In the fabric function.
+    pub fabric: Option<AllocationId>,
+}
+
+impl Traces {
+    fn all_of(allocation_id: &AllocationId) -> Self {
+        let left = Some(allocation_id.clone());
+        Self { disk: left.clone(), gpu: left.clone(), fabric: left }
+    }
+    /// What somebody else than this allocation left here.
+    fn foreign(&self, allocation_id: &AllocationId) -> Option<&AllocationId> {
+        [&self.disk, &self.gpu, &self.fabric].into_iter().flatten().find(|left| *left != allocation_id)
+    }
+}
+
+/// What is physically there.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Machine {
+    /// The guests.
+    pub guests: Vec<SimGuest>,
+    /// What is on the slots.
+    pub slots: BTreeMap<SlotId, Traces>,
+    /// How many changes were made.
+    pub changes: u64,
+}
+
+/// How often a host breaks, in per mille of changes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct HostWeather {
+    /// Starting a guest fails, and half of the time leaves something behind.
+    pub provision_fails: u64,
+    /// Stopping a guest fails.
+    pub stop_fails: u64,
+    /// Stopping a guest seems to work, and the guest stays.
+    pub stop_sticks: u64,
+    /// A wipe step fails.
+    pub wipe_fails: u64,
+    /// A wipe step does nothing and says nothing.
+    pub wipe_blank: u64,
+    /// The guests cannot be listed.
+    pub blind: u64,
+    /// A change takes long.
+    pub slow: u64,
+    /// How many steps it takes at most.
+    pub slow_steps_max: u64,
+}
+
+// Ids are ordered by time, so the first answer is the oldest.
+const ANSWERS_KEPT_MAX: usize = 4096;
+
+// What the host remembers in order to catch the agent.
+#[derive(Debug, Default)]
+struct Watch {
+    begun: BTreeSet<(TaskId, Step, u32)>,
+    made: BTreeSet<(TaskId, Step, u32)>,
+    fences: BTreeMap<SlotId, Fence>,
+    answers: BTreeMap<TaskId, TaskResult>,
+    seen: Vec<Violation>,
+    news: Vec<(TaskId, Step, u32)>,
+}
+
+#[derive(Debug)]
+struct State {
+    node_id: NodeId,
+    machine: Machine,
+    weather: HostWeather,
+    dice: Dice,
+    busy_steps: u64,
+    watch: Watch,
+}
+
+/// A simulated host. Clones are the same host.
+#[derive(Debug, Clone)]
+pub struct SimHost(Arc<Mutex<State>>);
+
+impl SimHost {
+    /// A host with what is on it, and dice for its faults.
+    pub fn new(node_id: NodeId, machine: Machine, weather: HostWeather, dice: Dice) -> Self {
+        let state = State { node_id, machine, weather, dice, busy_steps: 0, watch: Watch::default() };
+        Self(Arc::new(Mutex::new(state)))
+    }
+
+    /// What is physically there.
+    pub fn machine(&self) -> Machine {
+        self.state().machine.clone()
+    }
+
+    /// How many changes were ever made.
+    pub fn changes(&self) -> u64 {
+        self.state().machine.changes
+    }
+
+    /// The allocations that have anything left of a guest here.
+    pub fn guests_of(&self) -> Vec<AllocationId> {
+        self.state().machine.guests.iter().map(|guest| guest.allocation_id.clone()).collect()
+    }
+
+    /// From now on nothing breaks.
+    pub fn heal(&self) {
+        self.state().weather = HostWeather::default();
+    }
+
+    /// Power goes off and on: guests are gone, memory is empty, disks are as they were.
+    pub fn reboot(&self) -> Vec<AllocationId> {
+        let mut state = self.state();
+        let lost = std::mem::take(&mut state.machine.guests);
+        for traces in state.machine.slots.values_mut() {
+            (traces.gpu, traces.fabric) = (None, None);
+        }
+        lost.into_iter().map(|guest| guest.allocation_id).collect()
+    }
+
+    /// For how many more steps the last change keeps the agent busy; asking resets it.
+    pub fn take_busy_steps(&self) -> u64 {
+        std::mem::take(&mut self.state().busy_steps)
+    }
+
+    /// What was seen wrong since the last time somebody asked.
+    pub fn take_violations(&self) -> Vec<Violation> {
+        std::mem::take(&mut self.state().watch.seen)
+    }
+
+    /// The changes since the last time somebody asked.
+    pub fn take_news(&self) -> Vec<(TaskId, Step, u32)> {
+        std::mem::take(&mut self.state().watch.news)
+    }
+
+    /// The answer that the agent wrote down for an order, if it did.
+    pub fn answer(&self, task_id: &TaskId) -> Option<TaskResult> {
+        self.state().watch.answers.get(task_id).cloned()
+    }
+
+    /// The agent is about to write down that it begins a change.
+    pub(crate) fn note_begun(&self, task_id: &TaskId, step: &Step, turn: u32) {
+        self.state().watch.begun.insert((task_id.clone(), step.clone(), turn));
+    }
+
+    /// The agent wrote an answer down.
+    pub(crate) fn note_answer(&self, result: &TaskResult) {
+        let mut state = self.state();
+        let before = state.watch.answers.insert(result.task_id.clone(), result.clone());
+        if before.is_some_and(|before| before != *result) {
+            state.wrong("I20", result.task_id.as_str(), "was answered twice, in different words".to_owned());
+        }
+        // Once there is an answer any further change is wrong, so what led to it need not be remembered.
+        let answered = |(task_id, ..): &(TaskId, Step, u32)| *task_id == result.task_id;
+        state.watch.begun.retain(|key| !answered(key));
+        state.watch.made.retain(|key| !answered(key));
+        if state.watch.answers.len() > ANSWERS_KEPT_MAX {
+            state.watch.answers.pop_first();
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    fn wrong(&mut self, invariant: &'static str, subject: &str, detail: String) {
+        let detail = format!("on {}: {detail}", self.node_id);
+        self.watch.seen.push(Violation { invariant, subject: subject.to_owned(), detail });
+    }
+
+    // Every change comes through here, whether it will work or not.
+    fn take(&mut self, effect: &Effect) {
+        let key = (effect.task_id.clone(), effect.step.clone(), effect.turn);
+        self.watch.news.push(key.clone());
+        if !self.watch.begun.contains(&key) {
+            self.wrong("I20", key.0.as_str(), format!("{:?} was made before it was written down", key.1));
+        }
+        if self.watch.answers.contains_key(&key.0) {
+            self.wrong("I20", key.0.as_str(), format!("{:?} was made after the order was answered", key.1));
+        }
+        if !self.watch.made.insert(key.clone()) {
+            self.wrong("I20", key.0.as_str(), format!("{:?} was made twice in turn {}", key.1, key.2));
+        }
+        for slot in &effect.slots {
+            let fence = effect.slot_fence(slot);
+            let before = self.watch.fences.get(&slot.slot_id).copied();
+            if before.is_some_and(|before| before > fence) {
+                let detail = format!("{:?} came under {fence:?} after {before:?}", effect.step);
+                self.wrong("I6", slot.slot_id.as_str(), detail);
+            }
+            self.watch.fences.insert(slot.slot_id.clone(), fence);
+        }
+        self.machine.changes += 1;
+        if self.dice.chance(self.weather.slow) {
+            self.busy_steps = 1 + self.dice.below(self.weather.slow_steps_max);
+        }
+    }
+
+    // The point of every proof: nobody starts on what another left, or beside another.
+    fn check_ground(&mut self, effect: &Effect) {
+        let mut found = vec![];
+        for slot in &effect.slots {
+            let traces = self.machine.slots.get(&slot.slot_id);
+            if let Some(left) = traces.and_then(|traces| traces.foreign(&effect.allocation_id)) {
+                let detail = format!("{} was started on what {left} left behind", effect.allocation_id);
+                found.push(("I10", slot.slot_id.clone(), detail));
+            }
+            let beside = |guest: &&SimGuest| {
+                guest.allocation_id != effect.allocation_id
+                    && guest.slots.iter().any(|held| held.slot_id == slot.slot_id)
+            };
+            if let Some(other) = self.machine.guests.iter().find(beside) {
+                let detail = format!("{} was started beside {}", effect.allocation_id, other.allocation_id);
+                found.push(("I21", slot.slot_id.clone(), detail));
+            }
+        }
+        for (invariant, slot_id, detail) in found {
+            self.wrong(invariant, slot_id.as_str(), detail);
+        }
+    }
+
+    fn build(&mut self, effect: &Effect, ready: bool) {
+        for slot in &effect.slots {
+            self.machine.slots.insert(slot.slot_id.clone(), Traces::all_of(&effect.allocation_id));
+        }
+        self.machine.guests.retain(|guest| guest.allocation_id != effect.allocation_id);
+        let (allocation_id, slots) = (effect.allocation_id.clone(), effect.slots.clone());
+        self.machine.guests.push(SimGuest { allocation_id, slots, ready });
+    }
+
+    fn wipe(&mut self, slot: &SlotUse, step: WipeStep) -> Result<String, HostFault> {
+        let traces = self.machine.slots.entry(slot.slot_id.clone()).or_default();
+        match step {
+            WipeStep::GuestGone => Err(HostFault::new("The host does not vouch for guests.")),
+            WipeStep::DiskErased => {
+                traces.disk = None;
+                Ok("crypto erase finished: status 0".to_owned())
+            }
+            WipeStep::DiskReadBack => match &traces.disk {
+                Some(_) => Err(HostFault::new("The disk still holds data.")),
+                None => Ok("4096 samples read, all zero".to_owned()),
+            },
+            WipeStep::GpuReset => {
+                traces.gpu = None;
+                Ok("secondary bus reset, memory scrubbed".to_owned())
+            }
+            WipeStep::FabricReset => {
+                traces.fabric = None;
+                Ok("function level reset".to_owned())
+            }
+        }
+    }
+}
+
+impl Host for SimHost {
+    fn provision(&mut self, effect: &Effect) -> Result<(), HostFault> {
+        let mut state = self.state();
+        state.take(effect);
+        state.check_ground(effect);
+        let chance = state.weather.provision_fails;
+        if state.dice.chance(chance) {
+            if state.dice.chance(500) {
+                state.build(effect, false);
+            }
+            return Err(HostFault::new("The guest did not come up."));
+        }
+        state.build(effect, true);
+        Ok(())
+    }
+
+    fn stop_guest(&mut self, effect: &Effect, guest: &Guest) -> Result<(), HostFault> {
+        let mut state = self.state();
+        state.take(effect);
+        let HostWeather { stop_fails, stop_sticks, .. } = state.weather;
+        if state.dice.chance(stop_fails) {
+            return Err(HostFault::new("The guest does not stop."));
+        }
+        if !state.dice.chance(stop_sticks) {
+            state.machine.guests.retain(|other| other.allocation_id != guest.allocation_id);
+        }
+        Ok(())
+    }
+
+    fn wipe_step(&mut self, effect: &Effect, slot: &SlotUse, step: WipeStep) -> Result<String, HostFault> {
+        let mut state = self.state();
+        state.take(effect);
+        let HostWeather { wipe_fails, wipe_blank, .. } = state.weather;
+        if state.dice.chance(wipe_fails) {
+            return Err(HostFault::new("The device did not answer."));
+        }
+        if state.dice.chance(wipe_blank) {
+            return Ok(String::new());
+        }
+        state.wipe(slot, step)
+    }
+
+    fn guests(&self) -> Result<Vec<Guest>, HostFault> {
+        let mut state = self.state();
+        let chance = state.weather.blind;
+        if state.dice.chance(chance) {
+            return Err(HostFault::new("The hypervisor does not answer."));
+        }
+        let listed = |guest: &SimGuest| Guest {
+            allocation_id: guest.allocation_id.clone(),
+            slots: guest.slots.clone(),
+            ready: guest.ready,
+        };
+        Ok(state.machine.guests.iter().map(listed).collect())
+    }
+}
