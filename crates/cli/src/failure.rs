@@ -93,11 +93,7 @@ fn told_problem(problem: &Problem) -> String {
     let mut lines = vec![error(&format!("{}: {}", problem.code, problem.detail))];
     for field in &problem.errors {
         let pointer = if field.pointer.is_empty() { "(the whole body)" } else { &field.pointer };
-        lines.push(format!(
-            "  {}: expected {}",
-            safe::line(pointer),
-            safe::line(field.detail.trim_start_matches("expected "))
-        ));
+        lines.push(format!("  {}: {}", safe::line(pointer), safe::line(&field.detail)));
     }
     if let Some(seconds) = problem.retry_after_s {
         lines.push(format!("  try again in {seconds} s"));
@@ -134,7 +130,7 @@ mod tests {
             .with_field("", "expected an object");
         let told = Failure::Refused(Box::new(problem)).told().unwrap();
         assert!(told.contains("invalid_body: The body is \\u{1b}[2Jnot right."), "{told}");
-        assert!(told.contains("  /name: expected 1 to 80 letters"), "{told}");
+        assert!(told.contains("  /name: 1 to 80 letters"), "{told}");
         assert!(told.contains("  (the whole body): expected an object"), "{told}");
         assert!(told.contains("gpuaas explain invalid_body"), "{told}");
     }

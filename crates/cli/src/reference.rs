@@ -191,6 +191,19 @@ mod tests {
     }
 
     #[test]
+    fn examples_of_nouns_parse_too() {
+        let mut root = Cli::command();
+        root.build();
+        for command in std::iter::once(&root).chain(children(&root)) {
+            let text = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+            assert!(text.starts_with("Examples:\n"), "{} has no examples", command.get_name());
+            for line in text.lines().filter_map(|line| line.strip_prefix("  ")) {
+                assert!(Cli::try_parse_from(shell_words(line)).is_ok(), "does not parse: {line}");
+            }
+        }
+    }
+
+    #[test]
     fn the_tree_of_commands_is_consistent() {
         Cli::command().debug_assert();
     }

@@ -2,12 +2,15 @@
 //! `--explain`, and every refusal turned into a [`Failure`].
 
 use api::{
-    Endpoint, Nothing, Problem,
+    Code, Endpoint, Nothing, Problem,
+    catalog::{PoolView, RegionView, SkuView},
     client::{Call, Client, ClientError},
     endpoint::Part,
     event::CloudEvent,
+    identity::MemberView,
     operation::OperationView,
     page::{Page, PageQuery},
+    tenancy::{ProjectView, TenantView},
 };
 use model::number::{EventPosition, PageSize};
 use serde::Serialize;
@@ -29,6 +32,19 @@ const ITEMS_MAX: usize = 1_000_000;
 /// Bytes of a raw answer at most.
 const RAW_BYTES_MAX: usize = 64 * 1024 * 1024;
 const RAW_S_MAX: u64 = 60;
+/// How often a change is tried on something that keeps moving.
+const CHANGE_TRIES: u32 = 5;
+
+/// What rises by one with every change.
+pub trait Versioned {
+    /// The version.
+    fn version(&self) -> i64;
+}
+
+macro_rules! versioned {
+    ($($view:ty),+) => { $(impl Versioned for $view { fn version(&self) -> i64 { self.version } })+ };
+}
+versioned!(TenantView, ProjectView, MemberView, RegionView, PoolView, SkuView);
 
 /// What a request may carry besides its body.
 #[derive(Debug, Clone, Default)]
@@ -43,10 +59,6 @@ impl Extra {
     /// With the key that was given, if one was.
     pub fn keyed(keyed: &Keyed) -> Self {
         Self { key: keyed.idempotency_key.clone(), if_match: None }
-    }
-    /// Only for this version.
-    pub fn at_version(version: i64) -> Self {
-        Self { key: None, if_match: Some(version) }
     }
     /// Only for the version that was given, if one was.
     pub fn pinned(mut self, pinned: &Pinned) -> Self {
@@ -156,6 +168,29 @@ impl Session {
         call.idempotency_key = extra.key;
         call.if_match = extra.if_match;
         self.call(call).await
+    }
+
+    /// Changes or ends something for the version that was given; without one, for the version it has now. The platform
+    /// itself moves things too: one that moved between our look and our change is looked at again, a few times.
+    pub async fn change<E, S>(&self, path: E::Path, body: E::Body, pinned: &Pinned) -> Result<E::Answer, Failure>
+    where
+        E: Endpoint<Query = Nothing>,
+        S: Endpoint<Path = E::Path, Query = Nothing, Body = Nothing, Answer: Versioned>,
+    {
+        let mut tries_left = CHANGE_TRIES;
+        loop {
+            let version = match pinned.if_version {
+                Some(version) => version,
+                None => self.show::<S>(path.clone()).await?.version(),
+            };
+            let extra = Extra { key: None, if_match: Some(version) };
+            tries_left -= 1;
+            match self.send::<E>(path.clone(), body.clone(), extra).await {
+                Err(Failure::Refused(problem))
+                    if problem.code == Code::StaleVersion && pinned.if_version.is_none() && tries_left > 0 => {}
+                answer => return answer,
+            }
+        }
     }
 
     /// Reads a whole list.

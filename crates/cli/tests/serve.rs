@@ -9,7 +9,9 @@ use std::{
     io::{BufRead, BufReader, Read},
     path::Path,
     process::{Command, Stdio},
+    time::{Duration, Instant},
 };
+use store::{Dialect, testing::Place};
 
 fn store_url(home: &Path) -> String {
     format!("sqlite:{}", home.join("store.db").display())
@@ -74,134 +76,109 @@ fn what_cannot_be_served_is_refused_before_anything_starts() {
     assert!(code == 1 && why.contains("cannot listen"), "{code} {why}");
 }
 
+/// The real server, and an operator at the command line.
+struct Desk<'a> {
+    home: &'a Path,
+    plane: &'a Plane,
+    token: &'a str,
+}
+
+impl Desk<'_> {
+    fn run(&self, words: &[&str]) -> Ran {
+        self.plane.run(self.home, self.token, words)
+    }
+    fn json(&self, words: &[&str]) -> Value {
+        let words: Vec<&str> = words.iter().copied().chain(["-o", "json"]).collect();
+        value(&self.run(&words))
+    }
+    /// Runs what must be refused with this problem and this exit code.
+    fn refused(&self, code: &str, exit: i32, words: &[&str]) {
+        let ran = self.run(words);
+        assert!(ran.code == exit && ran.stderr.contains(code), "{words:?}: {} {}", ran.code, ran.stderr);
+    }
+}
+
 #[test]
 fn a_person_can_manage_everything_from_the_command_line() {
     let home = tempfile::tempdir().unwrap();
     let token = operator_token(home.path());
     let plane = serve(home.path());
-    let run = |words: &[&str]| plane.run(home.path(), &token, words);
-    let json = |words: &[&str]| {
-        let words: Vec<&str> = words.iter().copied().chain(["-o", "json"]).collect();
-        value(&run(&words))
-    };
-    assert_eq!(json(&["whoami"])["principal"]["name"], "ops@cloud.example");
-
-    // The catalogue.
-    assert_eq!(json(&["region", "create", "eu-1", "--name", "Europe", "--disabled"])["enabled"], false);
-    assert_eq!(json(&["region", "update", "eu-1", "--enabled", "true"])["version"], 2);
-    json(&["pool", "create", "a", "--name", "A", "--region", "eu-1", "--gpu-model", "h200-sxm"]);
-    assert_eq!(json(&["pool", "update", "a", "--slices-enabled", "true"])["slices_enabled"], true);
-    let sku = [
-        "sku",
-        "create",
-        "s",
-        "--name",
-        "S",
-        "--shape",
-        "gpu_slice",
-        "--gpu-model",
-        "h200-sxm",
-        "--gpu-counts",
-        "1,2",
-        "--vcpus-per-gpu",
-        "8",
-        "--memory-mib-per-gpu",
-        "1024",
-        "--price-micros-per-gpu-hour",
-        "1",
-    ];
-    json(&sku);
-    let taken = run(&sku);
-    assert!(taken.code == 5 && taken.stderr.contains("name_taken"), "{}", taken.stderr);
-    assert_eq!(json(&["sku", "list"])["items"].as_array().unwrap().len(), 1);
-
-    // Tenants, projects, people, tokens.
-    let tenant = json(&["tenant", "create", "acme", "--name", "Acme", "--idempotency-key", "make-acme"]);
-    assert_eq!(
-        json(&["tenant", "create", "acme", "--name", "Acme", "--idempotency-key", "make-acme"]),
-        tenant,
-        "the same wish once"
-    );
-    let other = run(&["tenant", "create", "acme", "--name", "Other", "--idempotency-key", "make-acme"]);
-    assert!(other.code == 5 && other.stderr.contains("idempotency_key_reused"), "{}", other.stderr);
-    json(&["project", "create", "research", "--tenant", "acme", "--name", "Research", "--gpu-cap", "4"]);
-    assert_eq!(json(&["project", "update", "acme/research", "--gpu-cap", "8"])["gpu_cap"], 8);
-    let stale = run(&["project", "update", "research", "--gpu-cap", "9", "--if-version", "1"]);
-    assert!(stale.code == 5 && stale.stderr.contains("stale_version"), "{}", stale.stderr);
-    let member =
-        json(&["member", "create", "--tenant", "acme", "--email", "ada@acme.example", "--role", "tenant_admin"]);
-    json(&["service-account", "create", "builder", "--tenant", "acme"]);
-    json(&[
-        "member",
-        "create",
-        "--tenant",
-        "acme",
-        "--service-account",
-        "acme/builder",
-        "--role",
-        "project_member",
-        "--project",
-        "acme/research",
-    ]);
-    let ada = json(&[
-        "token",
-        "create",
-        "ada",
-        "--scope",
-        "write",
-        "--lifetime",
-        "1d",
-        "--principal",
-        member["principal_id"].as_str().unwrap(),
-        "--restrict-tenant",
-        "acme",
-    ]);
-    let secret = ada["secret"].as_str().unwrap().to_owned();
-    let as_ada = |words: &[&str]| plane.run(home.path(), &secret, words);
-    assert_eq!(value(&as_ada(&["tenant", "list", "-o", "json"]))["items"].as_array().unwrap().len(), 1);
-    let forbidden = as_ada(&["region", "create", "x", "--name", "X"]);
-    assert!(forbidden.code == 4 && forbidden.stderr.contains("forbidden"), "{}", forbidden.stderr);
-    let unknown = as_ada(&["tenant", "show", "tnt_01jh2n6f4zw8q9r0s1t2v3x4y5"]);
-    assert!(unknown.code == 3 && unknown.stderr.contains("not_found"), "{}", unknown.stderr);
-    assert_eq!(run(&["token", "revoke", ada["token"]["id"].as_str().unwrap(), "--yes"]).code, 0);
-    let revoked = as_ada(&["whoami"]);
-    assert!(revoked.code == 4 && revoked.stderr.contains("token_revoked"), "{}", revoked.stderr);
-
-    long_work(&json, &run);
-    records(home.path(), &json, &run);
+    let desk = Desk { home: home.path(), plane: &plane, token: &token };
+    assert_eq!(desk.json(&["whoami"])["principal"]["name"], "ops@cloud.example");
+    catalogue(&desk);
+    tenants(&desk);
+    people(&desk);
+    long_work(&desk);
+    records(&desk);
 }
 
-fn long_work(json: &dyn Fn(&[&str]) -> Value, run: &dyn Fn(&[&str]) -> Ran) {
-    assert_eq!(json(&["tenant", "suspend", "acme", "--yes"])["state"], "succeeded");
-    let launch = run(&["launch", "x", "--project", "acme/research", "--sku", "s", "--gpus", "1", "--region", "eu-1"]);
-    assert!(launch.code == 5 && launch.stderr.contains("state_conflict"), "{} {}", launch.code, launch.stderr);
-    assert_eq!(json(&["tenant", "resume", "acme"])["state"], "succeeded");
+fn catalogue(desk: &Desk<'_>) {
+    assert_eq!(desk.json(&["region", "create", "eu-1", "--name", "Europe", "--disabled"])["enabled"], false);
+    assert_eq!(desk.json(&["region", "update", "eu-1", "--enabled", "true"])["version"], 2);
+    desk.json(&["pool", "create", "a", "--name", "A", "--region", "eu-1", "--gpu-model", "h200-sxm"]);
+    assert_eq!(desk.json(&["pool", "update", "a", "--slices-enabled", "true"])["slices_enabled"], true);
+    desk.refused("still_in_use", 5, &["region", "delete", "eu-1", "--yes"]);
+    let line = "sku create s --name S --shape gpu_slice --gpu-model h200-sxm --gpu-counts 1,2 --vcpus-per-gpu 8 --memory-mib-per-gpu 1024 --price-micros-per-gpu-hour 1";
+    let sku: Vec<&str> = line.split(' ').collect();
+    desk.json(&sku);
+    desk.refused("name_taken", 5, &sku);
+    assert_eq!(desk.json(&["sku", "list"])["items"].as_array().unwrap().len(), 1);
+}
+
+fn tenants(desk: &Desk<'_>) {
+    let acme = ["tenant", "create", "acme", "--name", "Acme", "--idempotency-key", "make-acme"];
+    assert_eq!(desk.json(&acme), desk.json(&acme), "the same wish once");
+    let other = ["tenant", "create", "acme", "--name", "Other", "--idempotency-key", "make-acme"];
+    desk.refused("idempotency_key_reused", 5, &other);
+    desk.json(&["project", "create", "research", "--tenant", "acme", "--name", "Research", "--gpu-cap", "4"]);
+    assert_eq!(desk.json(&["project", "update", "acme/research", "--gpu-cap", "8"])["gpu_cap"], 8);
+    desk.refused("stale_version", 5, &["project", "update", "research", "--gpu-cap", "9", "--if-version", "1"]);
+}
+
+fn people(desk: &Desk<'_>) {
+    let ada = "member create --tenant acme --email ada@acme.example --role tenant_admin";
+    let ada = desk.json(&ada.split(' ').collect::<Vec<_>>());
+    desk.json(&["service-account", "create", "builder", "--tenant", "acme"]);
+    let builder =
+        "member create --tenant acme --service-account acme/builder --role project_member --project acme/research";
+    desk.json(&builder.split(' ').collect::<Vec<_>>());
+    let owner = ada["principal_id"].as_str().unwrap();
+    let made =
+        desk.json(&["token", "create", "ada", "--scope", "write", "--principal", owner, "--restrict-tenant", "acme"]);
+    let theirs = Desk { token: made["secret"].as_str().unwrap(), ..*desk };
+    assert_eq!(theirs.json(&["tenant", "list"])["items"].as_array().unwrap().len(), 1);
+    theirs.refused("forbidden", 4, &["region", "create", "x", "--name", "X"]);
+    theirs.refused("not_found", 3, &["tenant", "show", "tnt_01jh2n6f4zw8q9r0s1t2v3x4y5"]);
+    assert_eq!(desk.run(&["token", "revoke", made["token"]["id"].as_str().unwrap(), "--yes"]).code, 0);
+    theirs.refused("token_revoked", 4, &["whoami"]);
+}
+
+fn long_work(desk: &Desk<'_>) {
+    let launch = |gpus| ["launch", "x", "--project", "acme/research", "--sku", "s", "--gpus", gpus, "--region", "eu-1"];
+    assert_eq!(desk.json(&["tenant", "suspend", "acme", "--yes"])["state"], "succeeded");
+    desk.refused("state_conflict", 5, &launch("1"));
+    assert_eq!(desk.json(&["tenant", "resume", "acme"])["state"], "succeeded");
     // There is no node, so nothing that fits is free.
-    let launch = run(&["launch", "x", "--project", "acme/research", "--sku", "s", "--gpus", "1", "--region", "eu-1"]);
-    assert!(launch.code == 7 && launch.stderr.contains("sku_unavailable"), "{} {}", launch.code, launch.stderr);
-    let too_many = run(&["launch", "x", "--project", "acme/research", "--sku", "s", "--gpus", "3", "--region", "eu-1"]);
-    assert!(matches!(too_many.code, 2 | 5), "{} {}", too_many.code, too_many.stderr);
-    let started = json(&["tenant", "delete", "acme", "--yes", "--no-wait"]);
-    let ended = json(&["operation", "wait", started["id"].as_str().unwrap()]);
+    desk.refused("sku_unavailable", 7, &launch("1"));
+    desk.refused("/gpu_count", 5, &launch("3"));
+    let started = desk.json(&["tenant", "delete", "acme", "--yes", "--no-wait"]);
+    let ended = desk.json(&["operation", "wait", started["id"].as_str().unwrap()]);
     assert_eq!(ended["state"], "succeeded", "{ended}");
-    assert_eq!(json(&["tenant", "show", started["subject_id"].as_str().unwrap()])["observed"]["projects"], 0);
+    assert_eq!(desk.json(&["tenant", "show", started["subject_id"].as_str().unwrap()])["observed"]["projects"], 0);
 }
 
-fn records(home: &Path, json: &dyn Fn(&[&str]) -> Value, run: &dyn Fn(&[&str]) -> Ran) {
-    let listed = json(&["event", "list", "--limit", "5"]);
+fn records(desk: &Desk<'_>) {
+    let listed = desk.json(&["event", "list", "--limit", "5"]);
     assert_eq!(listed["items"].as_array().unwrap().len(), 5);
-    let followed = run(&["event", "follow", "--after", "0", "--limit", "10", "-o", "json"]);
-    let numbers: Vec<String> = followed
-        .stdout
-        .lines()
-        .map(|line| serde_json::from_str::<Value>(line).unwrap()["sequence"].as_str().unwrap().to_owned())
-        .collect();
+    let followed = desk.run(&["event", "follow", "--after", "0", "--limit", "10", "-o", "json"]);
+    let number = |line: &str| serde_json::from_str::<Value>(line).unwrap()["sequence"].as_str().unwrap().to_owned();
+    let numbers: Vec<String> = followed.stdout.lines().map(number).collect();
     assert_eq!(numbers, (1..=10).map(|n| n.to_string()).collect::<Vec<_>>());
-    assert!(!json(&["audit", "list"])["items"].as_array().unwrap().is_empty());
-    assert_eq!(json(&["status"])["store_engine"], "sqlite");
-    assert!(run(&["api", "get", "/metrics"]).stdout.ends_with("# EOF\n"));
-    assert_eq!(json(&["api", "get", "/openapi.json"])["openapi"].as_str().unwrap().split('.').next(), Some("3"));
-    let sound = ran(gpuaas(home).args(["verify", "--database", &store_url(home)]).output().unwrap());
+    assert!(!desk.json(&["audit", "list"])["items"].as_array().unwrap().is_empty());
+    assert_eq!(desk.json(&["status"])["store_engine"], "sqlite");
+    assert!(desk.run(&["api", "get", "/metrics"]).stdout.ends_with("# EOF\n"));
+    assert!(desk.json(&["api", "get", "/openapi.json"])["openapi"].as_str().unwrap().starts_with("3."));
+    let sound = ran(gpuaas(desk.home).args(["verify", "--database", &store_url(desk.home)]).output().unwrap());
     assert_eq!(sound.code, 0, "{}{}", sound.stdout, sound.stderr);
 }
 
@@ -214,4 +191,40 @@ fn a_restart_keeps_everything_and_ctrl_c_is_an_orderly_end() {
     assert_eq!(plane.signal("-INT"), Some(0));
     let plane = serve(home.path());
     assert_eq!(plane.run(home.path(), &token, &["region", "show", "eu-1"]).code, 0);
+}
+
+/// Asks until the answer is the wanted one; a replica takes over within seconds or not at all.
+fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
+    let started = Instant::now();
+    while !holds() {
+        assert!(started.elapsed() < Duration::from_secs(30), "{what}");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+#[test]
+fn replicas_on_postgres_share_the_work_and_survive_the_leader() {
+    let home = tempfile::tempdir().unwrap();
+    let place = Place::new(Dialect::Postgres);
+    let replica = |name: &str| {
+        let words =
+            ["serve", "--database", place.url(), "--listen", "127.0.0.1:0", "--replica", name, "--lease-ttl-s", "1"];
+        Plane::start(home.path(), &words)
+    };
+    let mut first = replica("one");
+    let email = ["bootstrap", "--database", place.url(), "--email", "ops@cloud.example", "-o", "json"];
+    let made = value(&ran(gpuaas(home.path()).args(email).output().unwrap()));
+    let token = made["secret"].as_str().unwrap();
+    let leader = |plane: &Plane| value(&plane.run(home.path(), token, &["status", "-o", "json"]))["leader"].clone();
+    eventually("nobody leads", || leader(&first) == "one");
+    let second = replica("two");
+    assert_eq!(leader(&second), "one");
+    assert_eq!(first.run(home.path(), token, &["region", "create", "eu-1", "--name", "Europe"]).code, 0);
+    assert_eq!(first.signal("-KILL"), None);
+    eventually("the other replica does not take over", || leader(&second) == "two");
+    assert_eq!(second.run(home.path(), token, &["region", "show", "eu-1"]).code, 0);
+    let events = ["event", "follow", "--after", "0", "--limit", "3"];
+    assert_eq!(second.run(home.path(), token, &events).stdout.lines().count(), 3, "numbering goes on");
+    let sound = ran(gpuaas(home.path()).args(["verify", "--database", place.url()]).output().unwrap());
+    assert_eq!(sound.code, 0, "{}{}", sound.stdout, sound.stderr);
 }

@@ -75,7 +75,7 @@ fn every_refusal_ends_with_its_code_and_tells_where_to_read_on() {
         let ran = fake.run(&["region", "show", &id("rgn")]);
         assert_eq!(ran.code, expected_exit(code), "{code}: {}", ran.stderr);
         assert!(ran.stderr.contains(&format!("error: {code}: This is what happened.")), "{}", ran.stderr);
-        assert!(ran.stderr.contains("/name: expected something else"), "{}", ran.stderr);
+        assert!(ran.stderr.contains("/name: something else"), "{}", ran.stderr);
         assert!(ran.stderr.contains(&format!("gpuaas explain {code}")), "{}", ran.stderr);
         assert_eq!(ran.stdout, "");
     }
@@ -202,6 +202,24 @@ fn a_change_is_made_for_the_version_that_was_seen() {
     fake.run(&["region", "update", "eu-1", "--enabled", "false", "--if-version", "2"]);
     let last = fake.asked().pop().unwrap();
     assert_eq!((last.header("if-match"), last.body.as_str()), (Some("\"2\""), "{\"enabled\":false}"));
+}
+
+#[test]
+fn what_moves_between_the_look_and_the_change_is_looked_at_again() {
+    let looks = AtomicUsize::new(0);
+    let fake = Fake::new(move |asked| match (asked.method.as_str(), asked.header("if-match")) {
+        ("PATCH", Some("\"5\"")) => json(200, region(1, "eu-1", "Europe")),
+        ("PATCH", _) => problem(Code::StaleVersion),
+        _ => {
+            let mut seen = region(1, "eu-1", "Europe");
+            seen["version"] = (4 + looks.fetch_add(1, Ordering::SeqCst)).into();
+            json(200, seen)
+        }
+    });
+    let id = id_number("rgn", 1);
+    assert_eq!(fake.run(&["region", "update", &id, "--enabled", "false"]).code, 0);
+    let pinned = fake.run(&["region", "update", &id, "--enabled", "false", "--if-version", "4"]);
+    assert!(pinned.code == 5 && pinned.stderr.contains("stale_version"), "{}", pinned.stderr);
 }
 
 #[test]

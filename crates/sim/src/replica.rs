@@ -102,9 +102,18 @@ impl Replica {
         self.standing_still = false;
     }
 
-    /// One step of its moving parts.
+    /// One step of its moving parts. The first after standing still is made with the time that had been read before.
     pub fn step(&mut self, crash: Option<(u64, CommitFault)>) -> Acted<Option<StepReport>> {
-        self.act(crash, |process, _| process.plane.step_now())
+        let acted = self.act(crash, |process, _| process.plane.step_now());
+        if self.standing_still {
+            self.thaw();
+        }
+        acted
+    }
+
+    /// Whether it leads, or believes so.
+    pub fn leads(&self) -> bool {
+        self.process.as_ref().is_some_and(|process| process.plane.epoch().is_some())
     }
 
     /// One message of a node.
@@ -133,10 +142,6 @@ impl Replica {
         }
         let result = action(process, &self.db);
         let died = self.crash.disarm();
-        if self.standing_still {
-            // What it was in the middle of is done; now it looks at the clock again.
-            self.thaw();
-        }
         Acted { result: Some(result), died }
     }
 }

@@ -51,9 +51,9 @@ fn supply(tx: &mut Tx<'_>) -> Result<Option<Unrest>, StoreError> {
     }
     for slot in slots::list(tx, None, None, Page::first(ROWS_MAX))? {
         let rests = match slot.state {
-            SlotState::Available | SlotState::InUse | SlotState::Disabled => true,
+            // A slot in somebody's hands rests when its allocation does, which is looked at below.
+            SlotState::Available | SlotState::Reserved | SlotState::InUse | SlotState::Disabled => true,
             SlotState::CleanupBlocked => waits_for_operator(&slot.life) || claimed(&slot.life),
-            SlotState::Reserved => false,
             SlotState::Wiping => false,
         };
         if !rests {

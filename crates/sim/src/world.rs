@@ -212,8 +212,10 @@ impl World {
             self.replicas[at].crash(until);
         }
         if self.dice.chance(swarm.zombie) {
-            // Long enough for its lease to run out and for another to take over.
-            let (at, until) = (self.any(self.replicas.len()), until(&mut self.dice, self.step, 4 * u64::try_from(LEASE_TTL_S).unwrap_or(6)));
+            // The leader, more often than not, and long enough for its lease to run out and for another to take over.
+            let leader = self.replicas.iter().position(Replica::leads).filter(|_| self.dice.chance(700));
+            let at = leader.unwrap_or_else(|| self.any(self.replicas.len()));
+            let until = until(&mut self.dice, self.step, 4 * LEASE_TTL_S.unsigned_abs());
             self.trace.note(format!("{} {} stands still", self.step, self.replicas[at].name()));
             self.replicas[at].stand_still(until);
         }
@@ -251,13 +253,13 @@ impl World {
         usize::try_from(self.dice.below(count as u64)).unwrap_or(0)
     }
 
-    // The fate of the next action of a replica.
-    fn fate(&mut self) -> Option<(u64, CommitFault)> {
+    // The fate of the next action of a replica, which makes about so many commits.
+    fn fate(&mut self, commits: u64) -> Option<(u64, CommitFault)> {
         if self.healed || !self.dice.chance(self.swarm.commit_crash) {
             return None;
         }
         let fault = if self.dice.chance(500) { CommitFault::CrashBefore } else { CommitFault::CrashAfter };
-        Some((self.dice.below(6), fault))
+        Some((self.dice.below(commits), fault))
     }
 
     fn bury(&mut self, at: usize, died: bool) {
@@ -290,7 +292,7 @@ impl World {
     }
 
     fn replica_hears(&mut self, node: &NodeId, message: ToControl) {
-        let (Some(at), fate) = (self.replica(), self.fate()) else { return };
+        let (Some(at), fate) = (self.replica(), self.fate(2)) else { return };
         let line = format!("{} {} hears {} say {}", self.step, self.replicas[at].name(), node, short(&message));
         let Acted { result, died } = self.replicas[at].hear(fate, node, message);
         let Some(result) = result else { return };
@@ -345,7 +347,7 @@ impl World {
             if !self.replicas[at].acts(self.step) || !(self.healed || self.dice.chance(800)) {
                 continue;
             }
-            let fate = self.fate();
+            let fate = self.fate(10);
             let Acted { result, died } = self.replicas[at].step(fate);
             if let Some(report) = result {
                 self.worked |= report.worked;
@@ -393,7 +395,7 @@ impl World {
     fn ask(&mut self, at: usize, who: usize, request: Request) -> Result<Option<Response>, WorldFault> {
         let person = self.clients.person(who);
         let what = format!("{} {} {} {}", self.step, person.email, request.method, request.path);
-        let fate = self.fate();
+        let fate = self.fate(1);
         let Acted { result, died } = self.replicas[at].perform(fate, request.bearer(&person.secret));
         self.bury(at, died);
         let Some(response) = result else { return Ok(None) };

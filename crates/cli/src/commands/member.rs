@@ -118,13 +118,7 @@ pub async fn run(session: &Session, command: MemberCommand) -> Result<(), Failur
         }
         MemberCommand::Update { member, role, pinned } => {
             let path = MemberPath { member_id: member };
-            let version = match pinned.if_version {
-                Some(version) => version,
-                None => session.show::<MemberShow>(path.clone()).await?.version,
-            };
-            session.print(
-                &session.send::<MemberUpdate>(path, MemberUpdateBody { role }, Extra::at_version(version)).await?,
-            )
+            session.print(&session.change::<MemberUpdate, MemberShow>(path, MemberUpdateBody { role }, &pinned).await?)
         }
         MemberCommand::Remove { member, consent, pinned } => {
             confirm(&consent, &format!("End membership {member}?"))?;

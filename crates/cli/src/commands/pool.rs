@@ -82,13 +82,6 @@ async fn path(session: &Session, pool: &str) -> Result<PoolPath, Failure> {
     Ok(PoolPath { pool_id: resolve::pool(session, pool).await? })
 }
 
-async fn version(session: &Session, path: &PoolPath, pinned: &Pinned) -> Result<Extra, Failure> {
-    match pinned.if_version {
-        Some(version) => Ok(Extra::at_version(version)),
-        None => Ok(Extra::at_version(session.show::<PoolShow>(path.clone()).await?.version)),
-    }
-}
-
 /// Carries out a verb.
 pub async fn run(session: &Session, command: PoolCommand) -> Result<(), Failure> {
     match command {
@@ -109,14 +102,14 @@ pub async fn run(session: &Session, command: PoolCommand) -> Result<(), Failure>
         }
         PoolCommand::Update { pool, name, slices_enabled, pinned } => {
             let path = path(session, &pool).await?;
-            let extra = version(session, &path, &pinned).await?;
-            session.print(&session.send::<PoolUpdate>(path, PoolUpdateBody { name, slices_enabled }, extra).await?)
+            session.print(
+                &session.change::<PoolUpdate, PoolShow>(path, PoolUpdateBody { name, slices_enabled }, &pinned).await?,
+            )
         }
         PoolCommand::Delete { pool, consent, pinned } => {
             confirm(&consent, &format!("Delete pool {pool}?"))?;
             let path = path(session, &pool).await?;
-            let extra = version(session, &path, &pinned).await?;
-            session.send::<PoolDelete>(path, Nothing {}, extra).await?;
+            session.change::<PoolDelete, PoolShow>(path, Nothing {}, &pinned).await?;
             session.note(&format!("pool {pool} deleted"));
             Ok(())
         }

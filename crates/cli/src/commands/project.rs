@@ -114,13 +114,6 @@ async fn path(session: &Session, project: &str) -> Result<ProjectPath, Failure> 
     Ok(ProjectPath { project_id: resolve::project(session, project).await? })
 }
 
-async fn version(session: &Session, path: &ProjectPath, pinned: &Pinned) -> Result<Extra, Failure> {
-    match pinned.if_version {
-        Some(version) => Ok(Extra::at_version(version)),
-        None => Ok(Extra::at_version(session.show::<ProjectShow>(path.clone()).await?.version)),
-    }
-}
-
 /// Carries out a verb.
 pub async fn run(session: &Session, command: ProjectCommand) -> Result<(), Failure> {
     match command {
@@ -138,8 +131,11 @@ pub async fn run(session: &Session, command: ProjectCommand) -> Result<(), Failu
         }
         ProjectCommand::Update { project, name, gpu_cap, pinned } => {
             let path = path(session, &project).await?;
-            let extra = version(session, &path, &pinned).await?;
-            session.print(&session.send::<ProjectUpdate>(path, ProjectUpdateBody { name, gpu_cap }, extra).await?)
+            session.print(
+                &session
+                    .change::<ProjectUpdate, ProjectShow>(path, ProjectUpdateBody { name, gpu_cap }, &pinned)
+                    .await?,
+            )
         }
         ProjectCommand::Suspend { project, consent, pinned, waiting, keyed } => {
             confirm(&consent, &format!("Suspend project {project}: nothing new starts in it?"))?;
@@ -157,8 +153,7 @@ pub async fn run(session: &Session, command: ProjectCommand) -> Result<(), Failu
         ProjectCommand::Delete { project, consent, pinned, waiting } => {
             confirm(&consent, &format!("Delete project {project} and everything in it?"))?;
             let path = path(session, &project).await?;
-            let extra = version(session, &path, &pinned).await?;
-            let operation = session.send::<ProjectDelete>(path, Nothing {}, extra).await?;
+            let operation = session.change::<ProjectDelete, ProjectShow>(path, Nothing {}, &pinned).await?;
             session.follow_and_print(operation, &waiting).await
         }
     }

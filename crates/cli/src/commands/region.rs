@@ -76,13 +76,6 @@ async fn path(session: &Session, region: &str) -> Result<RegionPath, Failure> {
     Ok(RegionPath { region_id: resolve::region(session, region).await? })
 }
 
-async fn version(session: &Session, path: &RegionPath, pinned: &Pinned) -> Result<Extra, Failure> {
-    match pinned.if_version {
-        Some(version) => Ok(Extra::at_version(version)),
-        None => Ok(Extra::at_version(session.show::<RegionShow>(path.clone()).await?.version)),
-    }
-}
-
 /// Carries out a verb.
 pub async fn run(session: &Session, command: RegionCommand) -> Result<(), Failure> {
     match command {
@@ -97,14 +90,14 @@ pub async fn run(session: &Session, command: RegionCommand) -> Result<(), Failur
         }
         RegionCommand::Update { region, name, enabled, pinned } => {
             let path = path(session, &region).await?;
-            let extra = version(session, &path, &pinned).await?;
-            session.print(&session.send::<RegionUpdate>(path, RegionUpdateBody { name, enabled }, extra).await?)
+            session.print(
+                &session.change::<RegionUpdate, RegionShow>(path, RegionUpdateBody { name, enabled }, &pinned).await?,
+            )
         }
         RegionCommand::Delete { region, consent, pinned } => {
             confirm(&consent, &format!("Delete region {region}?"))?;
             let path = path(session, &region).await?;
-            let extra = version(session, &path, &pinned).await?;
-            session.send::<RegionDelete>(path, Nothing {}, extra).await?;
+            session.change::<RegionDelete, RegionShow>(path, Nothing {}, &pinned).await?;
             session.note(&format!("region {region} deleted"));
             Ok(())
         }

@@ -222,7 +222,7 @@ pub async fn serve(global: &Global, serve: Serve) -> Result<(), Failure> {
     let ports = Ports::system();
     let mut ending = Ending::prepare()?;
     let db = open(&serve.database, &ports).await?;
-    let operators = db.read_async(|tx| principals::operators_left(tx)).await.map_err(|error| store_failure(&error))?;
+    let operators = db.read_async(principals::operators_left).await.map_err(|error| store_failure(&error))?;
     let replica = serve.replica.unwrap_or_else(|| replica_name(&ports));
     let rate = Rate { requests: serve.rate_limit_per_s.saturating_mul(60), window_s: 60 };
     let http = HttpConfig { plaintext_allowed: serve.insecure_listen, rate, ..HttpConfig::new(serve.listen) };

@@ -102,13 +102,6 @@ async fn path(session: &Session, sku: &str) -> Result<SkuPath, Failure> {
     Ok(SkuPath { sku_id: resolve::sku(session, sku).await? })
 }
 
-async fn version(session: &Session, path: &SkuPath, pinned: &Pinned) -> Result<Extra, Failure> {
-    match pinned.if_version {
-        Some(version) => Ok(Extra::at_version(version)),
-        None => Ok(Extra::at_version(session.show::<SkuShow>(path.clone()).await?.version)),
-    }
-}
-
 async fn create(session: &Session, args: SkuCreateArgs) -> Result<(), Failure> {
     let body = SkuCreateBody {
         slug: args.slug,
@@ -134,7 +127,6 @@ pub async fn run(session: &Session, command: SkuCommand) -> Result<(), Failure> 
         SkuCommand::Create(args) => create(session, args).await,
         SkuCommand::Update { sku, name, price_micros_per_gpu_hour, enabled, pinned } => {
             let path = path(session, &sku).await?;
-            let extra = version(session, &path, &pinned).await?;
             session.print(
                 &session
                     .send::<SkuUpdate>(path, SkuUpdateBody { name, price_micros_per_gpu_hour, enabled }, extra)
@@ -144,8 +136,7 @@ pub async fn run(session: &Session, command: SkuCommand) -> Result<(), Failure> 
         SkuCommand::Delete { sku, consent, pinned } => {
             confirm(&consent, &format!("Delete SKU {sku}?"))?;
             let path = path(session, &sku).await?;
-            let extra = version(session, &path, &pinned).await?;
-            session.send::<SkuDelete>(path, Nothing {}, extra).await?;
+            session.change::<SkuDelete, SkuShow>(path, Nothing {}, &pinned).await?;
             session.note(&format!("SKU {sku} deleted"));
             Ok(())
         }

@@ -98,13 +98,6 @@ async fn path(session: &Session, tenant: &str) -> Result<TenantPath, Failure> {
     Ok(TenantPath { tenant_id: resolve::tenant(session, tenant).await? })
 }
 
-async fn version(session: &Session, path: &TenantPath, pinned: &Pinned) -> Result<Extra, Failure> {
-    match pinned.if_version {
-        Some(version) => Ok(Extra::at_version(version)),
-        None => Ok(Extra::at_version(session.show::<TenantShow>(path.clone()).await?.version)),
-    }
-}
-
 /// Carries out a verb.
 pub async fn run(session: &Session, command: TenantCommand) -> Result<(), Failure> {
     match command {
@@ -119,8 +112,7 @@ pub async fn run(session: &Session, command: TenantCommand) -> Result<(), Failur
         }
         TenantCommand::Update { tenant, name, pinned } => {
             let path = path(session, &tenant).await?;
-            let extra = version(session, &path, &pinned).await?;
-            session.print(&session.send::<TenantUpdate>(path, TenantUpdateBody { name }, extra).await?)
+            session.print(&session.change::<TenantUpdate, TenantShow>(path, TenantUpdateBody { name }, &pinned).await?)
         }
         TenantCommand::Suspend { tenant, consent, pinned, waiting, keyed } => {
             confirm(&consent, &format!("Suspend tenant {tenant}: nothing new starts in it?"))?;
@@ -138,8 +130,7 @@ pub async fn run(session: &Session, command: TenantCommand) -> Result<(), Failur
         TenantCommand::Delete { tenant, consent, pinned, waiting } => {
             confirm(&consent, &format!("Delete tenant {tenant} and everything in it?"))?;
             let path = path(session, &tenant).await?;
-            let extra = version(session, &path, &pinned).await?;
-            let operation = session.send::<TenantDelete>(path, Nothing {}, extra).await?;
+            let operation = session.change::<TenantDelete, TenantShow>(path, Nothing {}, &pinned).await?;
             session.follow_and_print(operation, &waiting).await
         }
     }

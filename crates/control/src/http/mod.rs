@@ -67,7 +67,7 @@ impl HttpConfig {
             listen,
             plaintext_allowed: false,
             rate: Rate::default(),
-            stranger_rate: Rate { requests: 1200, window_s: 60 },
+            stranger_rate: Rate::default(),
             connections_max: 8192,
             connections_per_address_max: 1024,
             arrival: Duration::from_secs(api::limits::ARRIVAL_S_MAX),

@@ -88,8 +88,7 @@ impl Service {
         counts: &mut Counts,
     ) -> Answer {
         if let Some(problem) = too_large(&request) {
-            self.parts.metrics.refused(problem.code);
-            return closing(plain(Response::problem(&problem)));
+            return self.refuse(problem, unread(request)).await;
         }
         let (method, path) = (request.method().clone(), request.uri().path().to_owned());
         if let Some(page) = self.pages.find(&path) {
@@ -106,17 +105,13 @@ impl Service {
             Ok(left) => counts.limit = Some(left),
             Err((problem, left)) => {
                 counts.limit = Some(left);
-                self.parts.metrics.refused(problem.code);
-                return closing(plain(Response::problem(&problem)));
+                return self.refuse(problem, unread(request)).await;
             }
         }
         let query = request.uri().query().map(str::to_owned);
-        let body = match self.body(request.into_body()).await {
+        let body = match self.body(request).await {
             Ok(body) => body,
-            Err(problem) => {
-                self.parts.metrics.refused(problem.code);
-                return closing(plain(Response::problem(&problem)));
-            }
+            Err((problem, unread)) => return self.refuse(problem, unread).await,
         };
         headers.request_id = Some(request_id.to_owned());
         let request = Request { method: method.as_str().to_owned(), path, query, headers, body };
@@ -139,9 +134,22 @@ impl Service {
         }
     }
 
-    /// Collects a body within its limits of size and time.
-    async fn body(&self, mut incoming: Incoming) -> Result<Vec<u8>, Problem> {
-        let declared = incoming.size_hint().lower();
+    /// Refuses a request whose body, or some of it, was not read. The connection ends: what else is on it is unclear.
+    async fn refuse(&self, problem: Problem, unread: Option<Incoming>) -> Answer {
+        self.parts.metrics.refused(problem.code);
+        if let Some(body) = unread {
+            drain(body).await;
+        }
+        closing(plain(Response::problem(&problem)))
+    }
+
+    /// Collects a body within its limits of size and time; what is left of it when it breaks them.
+    async fn body(&self, request: hyper::Request<Incoming>) -> Result<Vec<u8>, (Problem, Option<Incoming>)> {
+        let declared = request.body().size_hint().lower();
+        if declared > limits::BODY_BYTES_MAX as u64 {
+            return Err((body_too_large(), unread(request)));
+        }
+        let mut incoming = request.into_body();
         let mut found = Vec::new();
         let collect = async {
             while let Some(frame) = incoming.frame().await {
@@ -155,20 +163,12 @@ impl Service {
             }
             Ok(())
         };
-        let collected = if declared > limits::BODY_BYTES_MAX as u64 {
-            Err(body_too_large())
-        } else {
-            let waited = tokio::time::timeout(self.arrival, collect).await;
-            waited.unwrap_or_else(|_| Err(late("The body took too long to arrive.")))
-        };
-        match collected {
+        let waited = tokio::time::timeout(self.arrival, collect).await;
+        match waited.unwrap_or_else(|_| Err(late("The body took too long to arrive."))) {
             Ok(()) => Ok(found),
-            Err(problem) => {
-                if problem.code == Code::BodyTooLarge {
-                    drain(incoming).await;
-                }
-                Err(problem)
-            }
+            // Whoever was late once is not waited for again.
+            Err(problem) if problem.code == Code::RequestTimeout => Err((problem, None)),
+            Err(problem) => Err((problem, Some(incoming))),
         }
     }
 
@@ -219,6 +219,11 @@ fn late(detail: &str) -> Problem {
 
 fn body_too_large() -> Problem {
     Problem::new(Code::BodyTooLarge, format!("The body has more than {} bytes.", limits::BODY_BYTES_MAX))
+}
+
+/// The body of a request, unless the client waits to be asked for it.
+fn unread(request: hyper::Request<Incoming>) -> Option<Incoming> {
+    if request.headers().contains_key(header::EXPECT) { None } else { Some(request.into_body()) }
 }
 
 /// Reads on for a while, so that a client that only listens after it has sent everything gets to hear the answer.

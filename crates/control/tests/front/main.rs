@@ -8,6 +8,7 @@ mod documents;
 mod escalation;
 mod idempotency;
 mod lists;
+mod nasty;
 mod refusals;
 mod sockets;
 mod streams;

@@ -257,7 +257,16 @@ fn an_order_is_given_handed_out_and_answered_once() {
         })
         .unwrap();
         assert_eq!(changes(&db, task.id.as_str()), ["created", "state_changed", "state_changed"]);
+    });
+}
 
+#[test]
+fn an_order_that_ran_out_of_time_makes_room_for_the_next_attempt() {
+    both_engines(|db| {
+        let site = site(&db, 1);
+        let id = placed(&db, &site, &site.slot_ids);
+        let first = ordered(&db, &id, TaskKind::SliceVmProvision);
+        write(&db, move |tx, stamp| tasks::expire(tx, stamp, &first, Some("deadline"))).unwrap();
         let second = ordered(&db, &id, TaskKind::SliceVmProvision);
         assert_eq!(second.fence.attempt, 2);
         let made = id.clone();
