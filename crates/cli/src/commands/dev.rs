@@ -2,7 +2,10 @@
 //! tokens. Everything is kept in one folder; stopping and starting again changes nothing.
 
 use clap::Args;
-use control::{Ports, http::HttpConfig};
+use control::{
+    Ports,
+    http::{HttpConfig, Rate},
+};
 use model::identity::Role;
 use sim::dev::{DevSeed, seed_dev, spawn_fleet};
 use std::{
@@ -40,6 +43,9 @@ pub struct Dev {
     /// Where to listen; port 0 takes a free one, and the address is printed
     #[arg(long, default_value = "127.0.0.1:7070", value_name = "ADDR")]
     listen: SocketAddr,
+    /// Requests a second that each token may make, averaged over a minute
+    #[arg(long, default_value_t = 100, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    rate_limit_per_s: u32,
     #[command(flatten)]
     logging: Logging,
 }
@@ -116,13 +122,9 @@ pub async fn dev(global: &Global, dev: Dev) -> Result<(), Failure> {
     let seeded = seeded
         .map_err(|error| Failure::Local(format!("the fleet could not be built: {error}")))?
         .map_err(|error| Failure::Local(format!("the fleet could not be built: {error}")))?;
-    let setup = Setup {
-        db,
-        ports: ports.clone(),
-        replica: "dev".to_owned(),
-        lease_ttl_s: 10,
-        http: HttpConfig::new(dev.listen),
-    };
+    let rate = Rate { requests: dev.rate_limit_per_s.saturating_mul(60), window_s: 60 };
+    let http = HttpConfig { rate, stranger_rate: rate, ..HttpConfig::new(dev.listen) };
+    let setup = Setup { db, ports: ports.clone(), replica: "dev".to_owned(), lease_ttl_s: 10, http };
     let running = Replica::start(setup).await?;
     let fleet = spawn_fleet(fleet_db, running.node_plane(), ports, &kept)
         .map_err(|error| Failure::Local(format!("the simulated fleet could not start: {error}")))?;

@@ -129,7 +129,11 @@ pub async fn run(session: &Session, command: SkuCommand) -> Result<(), Failure> 
             let path = path(session, &sku).await?;
             session.print(
                 &session
-                    .send::<SkuUpdate>(path, SkuUpdateBody { name, price_micros_per_gpu_hour, enabled }, extra)
+                    .change::<SkuUpdate, SkuShow>(
+                        path,
+                        SkuUpdateBody { name, price_micros_per_gpu_hour, enabled },
+                        &pinned,
+                    )
                     .await?,
             )
         }
