@@ -13,19 +13,21 @@ import re
 
 import requests
 import schemathesis
-from schemathesis.core.failures import Failure
+from schemathesis.core.failures import AcceptedNegativeData
 from schemathesis.core.parameters import ParameterLocation
-from schemathesis.openapi.checks import AcceptedNegativeData, RejectedPositiveData, UseAfterFree
+from schemathesis.openapi.checks import RejectedPositiveData
 
 URL = os.environ["GPUAAS_URL"]
 HEADERS = {"Authorization": f"Bearer {os.environ['GPUAAS_TOKEN']}"}
-KNOWN = json.load(open(os.environ["GPUAAS_KNOWN"], encoding="utf-8"))
-dice = random.Random(int(os.environ["GPUAAS_SEED"]))
-session = requests.Session()
+with open(os.environ["GPUAAS_KNOWN"], encoding="utf-8") as file:
+    KNOWN = json.load(file)
 
-ID = re.compile(r"(?:[a-z]{3})_[0-7][0-9a-hjkmnp-tv-z]{25}")
+ID = re.compile(r"[a-z]{3}_[0-7][0-9a-hjkmnp-tv-z]{25}")
 KEY = re.compile(r'"?[A-Za-z0-9_.:-]{1,64}"?')
-VERSION = re.compile(r'"[1-9][0-9]{0,17}"')
+VERSION = re.compile(r'"?[1-9][0-9]{0,17}"?')
+TAG = re.compile(r"[A-Za-z0-9]+")
+NEXT_PAGE = re.compile(r'"next_page_token":"([A-Za-z0-9_-]+)"')
+ACTION = re.compile(r"/(release|suspend|resume)$")
 IDS_MAX = 300
 
 # Refusals of schema-valid requests that are right all the same, because of facts that no schema can state.
@@ -37,69 +39,71 @@ FACTS = {
     "not_for_sale": "a SKU or region may exist and not be sold",
 }
 
-# Operations that end things. The caller's own token, role, tenant and project are spared, or the rest of the run would
-# be refused as a stranger's and show nothing.
+# Operations that take away what other requests stand on: the caller's token and role, a project to launch in, something
+# to launch. That much is spared, or the rest of the run would be refused as a stranger's and show nothing.
 ENDING = {
     "token_revoke", "member_remove", "member_update", "operator_remove", "service_account_remove", "tenant_delete",
-    "tenant_suspend", "project_delete", "project_suspend", "allocation_release",
-}
+    "tenant_suspend", "project_delete", "project_suspend", "project_update", "region_update", "region_delete",
+    "sku_update", "sku_delete",
+}  # fmt: skip
 
 seen = {kind: list(ids) for kind, ids in KNOWN["seen"].items()}
-existing = KNOWN["existing"]
 spared = set(KNOWN["spared"])
+pages = {}
 answers = collections.defaultdict(collections.Counter)
+dice = random.Random(int(os.environ["GPUAAS_SEED"]))
+session = requests.Session()
+
+
+def operation_id(case):
+    return case.operation.definition.raw["operationId"]
+
+
+def fetch(path):
+    return session.get(f"{URL}{path}", headers=HEADERS, timeout=10)
 
 
 def kind_of(value, path):
     """Ids of people, operators and service accounts look the same; the path says which are meant."""
-    kind = value[:3]
-    if kind == "prn":
-        return "operators" if "/operators" in path else "service-accounts" if "/service-accounts" in path else kind
-    return kind
-
-
-def learn(text, path):
-    for value in set(ID.findall(text)):
-        known = seen.setdefault(kind_of(value, path), [])
-        if value not in known:
-            known.append(value)
-            del known[:-IDS_MAX]
+    if value.startswith("prn_"):
+        return "operators" if "/operators" in path else "service-accounts" if "/service-accounts" in path else "prn"
+    return value[:3]
 
 
 def real_id(value, path, ending):
     """Most of the time an id of the same kind that the caller has seen, at times one that is not theirs."""
-    roll = dice.random()
-    kind = kind_of(value, path)
-    choices = seen.get(kind) if roll < 0.7 else existing.get(value[:3]) if roll < 0.8 else None
-    choices = [known for known in choices or [] if not (ending and known in spared)]
-    chosen = dice.choice(choices) if choices else value
-    return value[:4] + "0" * 26 if ending and chosen in spared else chosen
+    known, roll = seen.get(kind_of(value, path), []), dice.random()
+    choices = [value] if value in known else known if roll < 0.7 else KNOWN["existing"].get(value[:3]) if roll < 0.8 else []
+    choices = [choice for choice in choices or [value] if not (ending and choice in spared)]
+    return dice.choice(choices) if choices else value[:4] + "0" * 26
 
 
-def is_good(case, location):
-    component = case.meta and case.meta.components.get(location)
-    return component is None or component.mode.is_positive
-
-
-def deepened(value, path):
-    """A body with real ids in it."""
+def deepened(value, path, name=""):
+    """A body with real ids in it, and with names of which half are new: what is made up is short and soon in use."""
     if isinstance(value, dict):
-        return {name: deepened(inner, path) for name, inner in value.items()}
+        return {name: deepened(inner, path, name) for name, inner in value.items()}
     if isinstance(value, list):
         return [deepened(inner, path) for inner in value]
     if isinstance(value, str) and ID.fullmatch(value):
         return real_id(value, path, ending=False)
+    if isinstance(value, str) and name in ("slug", "email") and dice.random() < 0.5:
+        return f"x{dice.getrandbits(32):08x}" + (value[value.index("@") :] if name == "email" else "")
     return value
 
 
 def current_version(case):
-    path = re.sub(r"/(release|suspend|resume)$", "", case.formatted_path)
-    return session.get(f"{URL}{path}", headers=HEADERS, timeout=10).headers.get("ETag")
+    return fetch(ACTION.sub("", case.formatted_path)).headers.get("ETag")
 
 
 @schemathesis.hook
 def before_load_schema(context, raw_schema):
-    """OpenAPI 3.1 has no word for one event of a stream; the document says it in an extension, 3.2 calls it itemSchema."""
+    # Of headers schemathesis makes letters and digits only, and what needs more becomes an empty text that passes for
+    # good. It may leave the quotes out; `before_call` puts them there.
+    parameters = raw_schema["components"]["parameters"]
+    for name in ("IfMatchOptional", "IfMatchRequired"):
+        parameters[name]["schema"]["pattern"] = f"^{VERSION.pattern}$"
+    parameters["IfNoneMatch"]["schema"]["pattern"] += f"|^{TAG.pattern}$"
+    # OpenAPI 3.1 has no word for one event of a stream. The document says it in an extension; 3.2 calls it itemSchema.
     for operations in raw_schema["paths"].values():
         for operation in operations.values():
             for response in operation["responses"].values():
@@ -111,38 +115,65 @@ def before_load_schema(context, raw_schema):
 
 @schemathesis.hook
 def before_call(context, case, kwargs):
-    identifier = case.operation.definition.raw.get("operationId")
-    ending = identifier in ENDING
+    deepen_path_and_query(case)
+    deepen_body(case)
+    deepen_headers(case.headers or {}, case)
+
+
+def deepen_path_and_query(case):
     for name, value in list((case.path_parameters or {}).items()):
         if isinstance(value, str) and ID.fullmatch(value):
-            case.path_parameters[name] = real_id(value, case.path, ending)
-    if case.media_type and is_good(case, ParameterLocation.BODY) and isinstance(case.body, dict):
-        case.body = deepened(case.body, case.path)
-    headers = case.headers or {}
-    key, version = headers.get("Idempotency-Key"), headers.get("If-Match")
+            case.path_parameters[name] = real_id(value, case.path, operation_id(case) in ENDING)
+    if isinstance((case.query or {}).get("page_token"), str) and dice.random() < 0.5:
+        case.query["page_token"] = pages.get(case.formatted_path, case.query["page_token"])
+
+
+def deepen_body(case):
+    body = case.meta and case.meta.components.get(ParameterLocation.BODY)
+    if not body or not body.mode.is_positive or not isinstance(case.body, dict):
+        return
+    case.body = deepened(case.body, case.path)
+    if operation_id(case) == "allocation_launch" and dice.random() < 0.5:
+        # Fields that fit each other and their project do not come about by chance.
+        case.path_parameters["project_id"] = KNOWN["launch"]["project_id"]
+        case.body = {**KNOWN["launch"]["body"], "name": case.body["name"]}
+
+
+def deepen_headers(headers, case):
+    key, version, tag = (headers.get(name) for name in ("Idempotency-Key", "If-Match", "If-None-Match"))
     # The examples of the document, and what shrinks to the same text, would all be one key.
     if isinstance(key, str) and KEY.fullmatch(key) and dice.random() < 0.9:
         headers["Idempotency-Key"] = f'"{dice.getrandbits(128):032x}"'
-    if isinstance(version, str) and VERSION.fullmatch(version) and dice.random() < 0.8:
-        headers["If-Match"] = current_version(case) or version
+    if isinstance(version, str) and VERSION.fullmatch(version):
+        quoted = '"%s"' % version.strip('"')
+        headers["If-Match"] = dice.random() < 0.8 and current_version(case) or quoted
+    if isinstance(tag, str) and TAG.fullmatch(tag):
+        headers["If-None-Match"] = dice.random() < 0.5 and current_version(case) or f'"{tag}"'
 
 
 @schemathesis.hook
 def after_call(context, case, response):
-    identifier = case.operation.definition.raw.get("operationId")
-    answers[identifier][f"{response.status_code} {code_of(response) or ''}".strip()] += 1
-    if 200 <= response.status_code < 300:
-        learn(response.text, case.path)
+    answers[operation_id(case)][f"{response.status_code} {code_of(response) or ''}".strip()] += 1
+    if not 200 <= response.status_code < 300:
+        return
+    for value in set(ID.findall(response.text)):
+        known = seen.setdefault(kind_of(value, case.path), [])
+        if value not in known:
+            known.append(value)
+            del known[:-IDS_MAX]
+    following = NEXT_PAGE.search(response.text)
+    if following:
+        pages[case.formatted_path] = following[1]
 
 
 @schemathesis.hook
 def filter_failure(context, failure, case, response):
-    code = code_of(response)
+    """Whether a failure is one. Both exceptions are about single codes; the same status with another code still fails."""
     if isinstance(failure, RejectedPositiveData):
-        return code not in FACTS
+        return code_of(response) not in FACTS
     if isinstance(failure, AcceptedNegativeData):
         # A malformed path may lead to no operation at all.
-        return code != "route_not_found"
+        return code_of(response) != "route_not_found"
     return True
 
 
@@ -154,27 +185,45 @@ def code_of(response):
 
 @schemathesis.check
 def refusals_are_problems(ctx, response, case):
-    """Whatever refuses, be it no operation's business or a probe with an unknown method, answers in one form."""
+    """Whatever refuses answers in one form, also where no operation is asked: unknown methods, paths that lead nowhere."""
     if response.status_code < 400 or response.request.method == "HEAD":
         return
     code = code_of(response)
-    if code is None:
-        raise AssertionError("A refusal that is not a problem")
+    assert code is not None, "A refusal that is not a problem"
     problem = response.json()
-    wrong = [
-        name
-        for name, right in [("status", response.status_code), ("type", f"/docs/errors/{code}")]
-        if problem.get(name) != right
-    ]
-    if wrong or not problem.get("detail") or not problem.get("title") or not response.headers.get("x-request-id"):
-        raise AssertionError(f"A problem that contradicts itself: {wrong}")
+    assert problem["status"] == response.status_code and problem["type"] == f"/docs/errors/{code}", "A problem at odds with itself"
+    assert problem["title"] and problem["detail"] and response.headers.get("x-request-id"), "A problem that says too little"
 
 
 @schemathesis.check
 def the_token_stays_good(ctx, response, case):
-    """The requests of a run are the role's own; as a stranger they would all be refused and prove nothing."""
-    if response.status_code == 401 and code_of(response) != "unauthenticated":
-        raise AssertionError("The role's token does not work any more")
+    """The requests of a run are the role's own; as a stranger's they would all be refused and prove nothing."""
+    assert response.status_code != 401 or code_of(response) == "unauthenticated", "The token does not work any more"
+
+
+@schemathesis.check
+def what_was_made_is_there(ctx, response, case):
+    """What was created, or the operation to follow, is where the answer says, as the answer showed it."""
+    location = response.headers.get("location")
+    # Operators have no page of their own; their Location is the list.
+    if response.status_code not in (201, 202) or operation_id(case) == "operator_create":
+        return
+    found, made = fetch(location[0]), response.json()
+    assert found.status_code == 200, f"Location {location[0]} answers {found.status_code}"
+    assert found.json()["id"] == made.get("token", made)["id"], f"Location {location[0]} leads to something else"
+
+
+@schemathesis.check
+def what_was_ended_is_gone(ctx, response, case):
+    """After 204 there is nothing left to read; only a token stays, to be seen revoked."""
+    if response.status_code != 204 or operation_id(case) == "operator_remove":
+        return
+    left = fetch(case.formatted_path)
+    if operation_id(case) == "token_revoke":
+        # Whoever makes a token for somebody else may not see it afterwards.
+        assert left.status_code == 404 or "revoked_at" in left.json(), "A revoked token is shown as good"
+    else:
+        assert left.status_code == 404, f"What was ended still answers {left.status_code}"
 
 
 @atexit.register

@@ -4,6 +4,7 @@ use crate::{
     endpoint::{Nothing, not_null},
     endpoints,
     page::{Page, PageQuery},
+    problem::FieldError,
 };
 use model::{
     PoolId, RegionId, SkuId, Timestamp,
@@ -14,6 +15,7 @@ use model::{
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 
 /// Names a region.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
@@ -126,6 +128,9 @@ pub struct PoolView {
     pub created_at: Timestamp,
 }
 
+/// Different counts of GPUs that one SKU is sold in at most.
+const GPU_COUNTS_MAX: usize = 8;
+
 /// A new SKU.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -139,7 +144,7 @@ pub struct SkuCreateBody {
     /// The GPUs it is made of.
     pub gpu_model: GpuModel,
     /// How many GPUs one allocation may have: 1 to 8 different counts.
-    #[schemars(length(min = 1, max = 8), extend("uniqueItems" = true))]
+    #[schemars(length(min = 1, max = GPU_COUNTS_MAX), extend("uniqueItems" = true))]
     pub gpu_counts: Vec<GpuCount>,
     /// Virtual CPUs per GPU.
     pub vcpus_per_gpu: VcpusPerGpu,
@@ -148,6 +153,17 @@ pub struct SkuCreateBody {
     /// Price.
     pub price_micros_per_gpu_hour: PriceMicrosPerGpuHour,
 }
+impl SkuCreateBody {
+    fn check(&self) -> Result<(), FieldError> {
+        let different: BTreeSet<GpuCount> = self.gpu_counts.iter().copied().collect();
+        if different.len() == self.gpu_counts.len() && (1..=GPU_COUNTS_MAX).contains(&different.len()) {
+            return Ok(());
+        }
+        let detail = format!("1 to {GPU_COUNTS_MAX} different counts");
+        Err(FieldError { pointer: "/gpu_counts".to_owned(), detail })
+    }
+}
+
 /// What may change about a SKU. At least one field. What is already running keeps the terms it was launched with.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -216,7 +232,7 @@ endpoints! {
     /// List SKUs.
     SkuList = "sku_list", Get "/api/v1/skus", "skus", CatalogRead { query: PageQuery, answer: Ok Page<SkuView>, problems: [InvalidPageToken] }
     /// Create a SKU.
-    SkuCreate = "sku_create", Post "/api/v1/skus", "skus", CatalogManage { body: SkuCreateBody, answer: Created SkuView, problems: [NameTaken] }
+    SkuCreate = "sku_create", Post "/api/v1/skus", "skus", CatalogManage { body: SkuCreateBody, check: SkuCreateBody::check, answer: Created SkuView, problems: [NameTaken] }
     /// Show a SKU.
     SkuShow = "sku_show", Get "/api/v1/skus/{sku_id}", "skus", CatalogRead { path: SkuPath, answer: Ok SkuView }
     /// Change a SKU's name, price or availability.

@@ -66,8 +66,13 @@ impl Patience {
 #[derive(Debug, thiserror::Error)]
 pub enum ClientError {
     /// The platform refused.
-    #[error("{0}")]
-    Problem(Box<Problem>),
+    #[error("{problem}")]
+    Problem {
+        /// Why.
+        problem: Box<Problem>,
+        /// Names the request in the server's logs; absent when the client itself refused to send it.
+        request_id: Option<String>,
+    },
     /// The request or its answer was lost on the way.
     #[error("cannot talk to {address}: {detail}")]
     Transport {
@@ -97,7 +102,7 @@ impl ClientError {
     /// The problem, when the platform refused.
     pub fn problem(&self) -> Option<&Problem> {
         match self {
-            Self::Problem(problem) => Some(problem),
+            Self::Problem { problem, .. } => Some(problem),
             Self::Transport { .. } | Self::Unexpected { .. } | Self::Usage(_) => None,
         }
     }
@@ -107,7 +112,7 @@ impl ClientError {
         // A repeated read changes nothing, and a repeated key is answered from the record.
         let repeatable = matches!(operation.method, Method::Get | Method::Post);
         match self {
-            Self::Problem(problem) => match problem.code {
+            Self::Problem { problem, .. } => match problem.code {
                 // Certainly not carried out.
                 Code::RateLimited | Code::RequestTimeout | Code::StoreUnavailable => true,
                 // Waiting for capacity is the caller's decision.
@@ -296,7 +301,8 @@ impl Client {
         let mut header_map = HeaderMap::new();
         if operation.needs_idempotency_key() {
             let key = call.idempotency_key.clone().unwrap_or_else(|| (self.keys)());
-            let key = headers::idempotency_key(&key).map_err(|problem| ClientError::Problem(Box::new(problem)))?;
+            let key = headers::idempotency_key(&key)
+                .map_err(|problem| ClientError::Problem { problem: Box::new(problem), request_id: None })?;
             insert(&mut header_map, headers::IDEMPOTENCY_KEY, &headers::idempotency_key_text(key))?;
         }
         if let Some(version) = call.if_match {
@@ -371,11 +377,9 @@ impl Client {
     /// Turns an answer that is not the declared success into what it says.
     async fn refusal(&self, response: Response) -> ClientError {
         let status = response.status();
-        let retry_after = response
-            .headers()
-            .get(headers::RETRY_AFTER)
-            .and_then(|v| v.to_str().ok())
-            .and_then(|v| v.parse::<u32>().ok());
+        let text = |name: &str| response.headers().get(name).and_then(|v| v.to_str().ok());
+        let retry_after = text(headers::RETRY_AFTER).and_then(|v| v.parse::<u32>().ok());
+        let request_id = text(headers::REQUEST_ID).map(str::to_owned);
         let bytes = match self.read(response).await {
             Ok(bytes) => bytes,
             Err(error) => return error,
@@ -383,7 +387,7 @@ impl Client {
         match serde_json::from_slice::<Problem>(&bytes) {
             Ok(mut problem) => {
                 problem.retry_after_s = problem.retry_after_s.or(retry_after);
-                ClientError::Problem(Box::new(problem))
+                ClientError::Problem { problem: Box::new(problem), request_id }
             }
             Err(_) => self.unexpected(
                 status,

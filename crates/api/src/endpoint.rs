@@ -7,7 +7,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Deserializer, Serialize, de::DeserializeOwned};
 use std::any::TypeId;
 
-use crate::problem::Code;
+use crate::problem::{Code, FieldError};
 
 model::text_enum! {
     /// HTTP methods in use.
@@ -187,6 +187,12 @@ pub trait Endpoint: Send + Sync + 'static {
     /// The answer's body on success.
     type Answer: Part;
 
+    /// Rules between the fields of a body, which its types alone cannot keep. They are part of its form: who breaks one is
+    /// told so before anything is said about rights or facts.
+    fn check(_body: &Self::Body) -> Result<(), FieldError> {
+        Ok(())
+    }
+
     /// Whether a request carries a body.
     fn has_body() -> bool {
         TypeId::of::<Self::Body>() != TypeId::of::<Nothing>()
@@ -226,7 +232,7 @@ pub fn describe<E: Endpoint>() -> Described {
 #[macro_export]
 macro_rules! endpoints {
     ($($(#[doc = $doc:literal])+ $name:ident = $id:literal, $method:ident $path:literal, $tag:literal, $right:ident {
-        $(path: $p:ty,)? $(query: $q:ty,)? $(body: $b:ty,)? answer: $success:ident $a:ty
+        $(path: $p:ty,)? $(query: $q:ty,)? $(body: $b:ty,)? $(check: $check:path,)? answer: $success:ident $a:ty
         $(, if_match: $im:ident)? $(, problems: [$($code:ident),* $(,)?])? $(,)?
     })+) => {
         $(
@@ -249,6 +255,9 @@ macro_rules! endpoints {
                 type Query = $crate::endpoints!(@or_nothing $($q)?);
                 type Body = $crate::endpoints!(@or_nothing $($b)?);
                 type Answer = $a;
+                $(fn check(body: &Self::Body) -> Result<(), $crate::problem::FieldError> {
+                    $check(body)
+                })?
             }
         )+
         /// Every operation declared here.

@@ -4,6 +4,7 @@ use crate::{
     endpoint::{Nothing, not_null},
     endpoints,
     page::{Page, PageQuery},
+    problem::FieldError,
     tenancy::TenantPath,
 };
 use model::{
@@ -62,6 +63,18 @@ pub struct MemberCreateBody {
     /// In which project; the whole tenant when absent.
     #[serde(default, deserialize_with = "not_null", skip_serializing_if = "Option::is_none")]
     pub project_id: Option<ProjectId>,
+}
+
+impl MemberCreateBody {
+    // The same rule as in the schema, where a role and a project do not go together.
+    fn check(&self) -> Result<(), FieldError> {
+        let accepted = match (self.role, self.project_id.is_some()) {
+            (MemberRole::ProjectMember, false) => "a project: project_member holds in one",
+            (MemberRole::TenantAdmin, true) => "no project: tenant_admin holds in the whole tenant",
+            _ => return Ok(()),
+        };
+        Err(FieldError { pointer: "/project_id".to_owned(), detail: accepted.to_owned() })
+    }
 }
 
 /// What may change about a membership.
@@ -223,11 +236,11 @@ endpoints! {
     /// List the memberships of a tenant that the caller may see.
     MemberList = "member_list", Get "/api/v1/tenants/{tenant_id}/members", "members", TenantRead { path: TenantPath, query: PageQuery, answer: Ok Page<MemberView>, problems: [InvalidPageToken] }
     /// Make somebody a member.
-    MemberCreate = "member_create", Post "/api/v1/tenants/{tenant_id}/members", "members", TenantManage { path: TenantPath, body: MemberCreateBody, answer: Created MemberView, problems: [NameTaken, StateConflict, UnknownReference] }
+    MemberCreate = "member_create", Post "/api/v1/tenants/{tenant_id}/members", "members", TenantManage { path: TenantPath, body: MemberCreateBody, check: MemberCreateBody::check, answer: Created MemberView, problems: [NameTaken, StateConflict, UnknownReference] }
     /// Show a membership.
     MemberShow = "member_show", Get "/api/v1/members/{member_id}", "members", TenantRead { path: MemberPath, answer: Ok MemberView }
     /// Change a member's role.
-    MemberUpdate = "member_update", Patch "/api/v1/members/{member_id}", "members", TenantManage { path: MemberPath, body: MemberUpdateBody, answer: Ok MemberView, if_match: Required, problems: [LastAdmin] }
+    MemberUpdate = "member_update", Patch "/api/v1/members/{member_id}", "members", TenantManage { path: MemberPath, body: MemberUpdateBody, answer: Ok MemberView, if_match: Required, problems: [LastAdmin, StateConflict] }
     /// End a membership.
     MemberRemove = "member_remove", Delete "/api/v1/members/{member_id}", "members", TenantManage { path: MemberPath, answer: NoContent Nothing, if_match: Optional, problems: [LastAdmin] }
     /// List the service accounts of a tenant.

@@ -86,8 +86,13 @@ pub fn introduction() -> String {
         - **Creates and actions** (`POST`) need an `Idempotency-Key`. The same key with the same request gets the same answer for \
         {IDEMPOTENCY_HOURS} hours, after any crash; with another request it gets 422, and 409 while the first is running.\n\
         - **Changes** (`PATCH`, most `DELETE`s) need `If-Match` with the `ETag` that was read: 428 without it, 412 when stale.\n\
+        - **Reading again** costs little with `If-None-Match` and the `ETag` that was read: 304 without a body while nothing has \
+        changed.\n\
         - **Long work** answers 202 with an operation; follow its `Location` until `state` is no longer `running`.\n\
-        - **Lists** come in pages of at most 200, oldest first. Pass `next_page_token` as `page_token` until it is absent.\n\
+        - **Lists** come in pages of at most 200, oldest first. Pass `next_page_token` as `page_token` until it is absent; \
+        `Link` has the whole next request.\n\
+        - **Every answer** has an `X-Request-Id`: the request's own, if it brought one of 1 to 64 of the characters \
+        `A-Z a-z 0-9 _ . : -`, else a new one.\n\
         - **Refusals** are RFC 9457 problems with a stable `code`; `type` leads to a page that says what to do. What is absent and \
         what the caller may not know of get the same 404, byte for byte.\n\
         - **Rates** are limited per token; `RateLimit-Policy` and `RateLimit` say how far, `Retry-After` says when to come back.\n\
@@ -140,6 +145,9 @@ impl Writer {
             IfMatch::Optional => all.push(header("IfMatchOptional")),
             IfMatch::Required => all.push(header("IfMatchRequired")),
         }
+        if may_be_unchanged(described) {
+            all.push(header("IfNoneMatch"));
+        }
         if operation.success == Success::EventStream {
             all.push(header("LastEventId"));
         }
@@ -150,6 +158,10 @@ impl Writer {
         let operation = &described.operation;
         let mut responses = Map::new();
         responses.insert(operation.success.status().to_string(), self.success(described));
+        if may_be_unchanged(described) {
+            responses.insert("304".to_owned(), json!({ "$ref": "#/components/responses/304" }));
+            self.refusals.entry("304".to_owned()).or_insert_with(unchanged);
+        }
         let mut by_status: BTreeMap<u16, Vec<Code>> = BTreeMap::new();
         for code in operation.all_problems(described.has_body) {
             by_status.entry(code.status()).or_default().push(code);
@@ -171,12 +183,17 @@ impl Writer {
         if answer_has_version(described) {
             names.push("ETag");
         }
+        if answer_has(described, "next_page_token") {
+            names.push("Link");
+        }
         let mut response = json!({ "description": success_sentence(success), "headers": header_refs(&names) });
         match success {
             Success::NoContent => {}
             Success::EventStream => {
+                let event = self.schemas.answer(described.answer);
                 response["content"] = json!({ "text/event-stream": { "schema": { "type": "string",
-                    "description": "Frames whose `id` is the sequence, `event` the type and `data` one CloudEvent as JSON; comments keep the connection alive. See /asyncapi.json." } } });
+                    "description": "Frames whose `id` is the sequence, `event` the type and `data` one CloudEvent as JSON; comments keep the connection alive. See /asyncapi.json." },
+                    "x-item-schema": frame(event) } });
             }
             Success::Ok | Success::Created | Success::Accepted => {
                 let schema = self.schemas.answer(described.answer);
@@ -191,16 +208,44 @@ impl Writer {
 pub fn answer_has_version(described: &Described) -> bool {
     match described.operation.success {
         Success::Created => true,
-        Success::Ok => {
-            let mut schemas = Schemas::draft_2020_12();
-            let reference = schemas.answer(described.answer);
-            let name =
-                reference["$ref"].as_str().and_then(|r| r.strip_prefix(schemas::DEFINITIONS)).unwrap_or_default();
-            let components = schemas.into_components();
-            components.get(name).is_some_and(|schema| schema["properties"]["version"].is_object())
-        }
+        Success::Ok => answer_has(described, "version"),
         Success::Accepted | Success::NoContent | Success::EventStream => false,
     }
+}
+
+/// Whether the answer may be that nothing has changed since the version in `If-None-Match`.
+pub fn may_be_unchanged(described: &Described) -> bool {
+    !described.operation.is_mutating() && answer_has_version(described)
+}
+
+fn answer_has(described: &Described, property: &str) -> bool {
+    let mut schemas = Schemas::draft_2020_12();
+    let reference = schemas.answer(described.answer);
+    let name = reference["$ref"].as_str().and_then(|r| r.strip_prefix(schemas::DEFINITIONS)).unwrap_or_default();
+    let components = schemas.into_components();
+    components.get(name).is_some_and(|schema| schema["properties"][property].is_object())
+}
+
+fn unchanged() -> Value {
+    json!({
+        "description": "Not changed: the object is still at a version that `If-None-Match` names.",
+        "headers": header_refs(&["ETag", "RateLimit", "RateLimit-Policy", "X-Request-Id"]),
+    })
+}
+
+/// One event as it stands in a stream. OpenAPI 3.1 can only say that a stream is text; from 3.2 on this is `itemSchema`.
+fn frame(event: Value) -> Value {
+    json!({
+        "type": "object",
+        "description": "One event of the stream.",
+        "properties": {
+            "id": { "type": "string", "pattern": "^[1-9][0-9]*$", "description": "The sequence: what to send as `Last-Event-ID`." },
+            "event": { "type": "string", "pattern": "^io\\.gpuaas\\.", "description": "The type of the event." },
+            "data": { "type": "string", "contentMediaType": "application/json", "contentSchema": event },
+        },
+        "required": ["id", "event", "data"],
+        "additionalProperties": false,
+    })
 }
 
 fn parameter(place: &str, name: &str, property: &Value, required: bool) -> Value {
@@ -273,6 +318,7 @@ fn answer_headers() -> Value {
     json!({
         headers::ETAG: text("The version of the object, for `If-Match`.", true, json!({ "type": "string", "pattern": headers::VERSION_PATTERN, "examples": ["\"7\""] })),
         headers::LOCATION: text("The path of the new object, or of the operation to follow.", true, json!({ "type": "string", "pattern": "^/api/v1/" })),
+        headers::LINK: text("The next page, as `rel=\"next\"`; absent on the last one.", false, json!({ "type": "string", "pattern": "^</api/v1/[^>]*>; rel=\"next\"$" })),
         headers::REQUEST_ID: text("Names this request in logs and in the audit trail.", true, string()),
         headers::RATE_LIMIT: text("What is left of the token's allowance (`r`) and in how many seconds more comes (`t`).", true, string()),
         headers::RATE_LIMIT_POLICY: text("The token's allowance: requests (`q`) in a window of seconds (`w`).", true, string()),
@@ -289,6 +335,8 @@ fn request_headers() -> Value {
             json!({ "type": "string", "minLength": 1, "maxLength": headers::IDEMPOTENCY_KEY_CHARACTERS_MAX + 2, "pattern": headers::IDEMPOTENCY_KEY_PATTERN, "examples": ["\"8e03978e-40d5-43dd-bc93-6894a57f9324\""] })),
         "IfMatchOptional": header(headers::IF_MATCH, false, "Do this only if the object is still at this version.", version()),
         "IfMatchRequired": header(headers::IF_MATCH, true, "The version that was read, as its `ETag` gave it.", version()),
+        "IfNoneMatch": header(headers::IF_NONE_MATCH, false, "Versions that the reader has already: 304 while the object is at one of them.",
+            json!({ "type": "string", "pattern": headers::NONE_MATCH_PATTERN, "examples": ["\"7\""] })),
         "LastEventId": header(headers::LAST_EVENT_ID, false, "Go on after this position; wins over `after`.",
             json!({ "$ref": format!("{}EventPosition", schemas::DEFINITIONS) })),
     })

@@ -30,6 +30,17 @@ pub struct OperationError {
     pub detail: String,
 }
 
+/// How far an operation has come. Steps are counted, not measured: one may take a moment and the next an hour.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct OperationProgress {
+    /// What is being done now, in one sentence.
+    pub description: String,
+    /// Steps that are behind it.
+    pub done_steps: u32,
+    /// All steps of this kind of work.
+    pub total_steps: u32,
+}
+
 /// Names an operation.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -59,6 +70,9 @@ pub struct OperationView {
     pub created_by: PrincipalId,
     /// Where it stands.
     pub state: OperationState,
+    /// How far it has come; absent once it failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub progress: Option<OperationProgress>,
     /// Why it failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<OperationError>,

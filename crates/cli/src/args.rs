@@ -169,6 +169,8 @@ pub enum Command {
     /// Who did what: the audit trail
     #[command(subcommand)]
     Audit(AuditCommand),
+    /// Bring the platform to what a file describes
+    Apply(crate::commands::apply::Apply),
     /// Who leads and how far the records have come
     #[command(after_help = examples!["gpuaas status", "gpuaas status -o json"])]
     Status,

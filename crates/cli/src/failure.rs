@@ -13,7 +13,12 @@ pub enum Failure {
     /// The command line, or a value on it, is not acceptable.
     Usage(String),
     /// The server refused.
-    Refused(Box<Problem>),
+    Refused {
+        /// Why.
+        problem: Box<Problem>,
+        /// Names the request in the server's logs.
+        request_id: Option<String>,
+    },
     /// There is no token to send.
     NotSignedIn,
     /// The server took the wish and could not make it come true.
@@ -46,7 +51,7 @@ impl Failure {
     pub fn exit(&self) -> Exit {
         match self {
             Failure::Usage(_) => Exit::Usage,
-            Failure::Refused(problem) => Exit::of(problem.code),
+            Failure::Refused { problem, .. } => Exit::of(problem.code),
             Failure::NotSignedIn => Exit::Denied,
             Failure::OperationFailed(operation) => {
                 operation.error.as_ref().map_or(Exit::Failure, |error| Exit::of(error.code))
@@ -70,7 +75,7 @@ impl Failure {
             | Failure::Server(text)
             | Failure::TimedOut(text)
             | Failure::Local(text) => error(text),
-            Failure::Refused(problem) => told_problem(problem),
+            Failure::Refused { problem, request_id } => told_problem(problem, request_id.as_deref()),
             Failure::NotSignedIn => error("there is no token to send; run `gpuaas login`, or set GPUAAS_TOKEN"),
             Failure::OperationFailed(operation) => told_operation(operation),
             Failure::Partial { done, failed } => error(&format!("{done} done, {failed} not")),
@@ -89,7 +94,7 @@ fn hint(code: api::Code) -> String {
     format!("  \u{1b}[2mmore: gpuaas explain {code}\u{1b}[0m")
 }
 
-fn told_problem(problem: &Problem) -> String {
+fn told_problem(problem: &Problem, request_id: Option<&str>) -> String {
     let mut lines = vec![error(&format!("{}: {}", problem.code, problem.detail))];
     for field in &problem.errors {
         let pointer = if field.pointer.is_empty() { "(the whole body)" } else { &field.pointer };
@@ -100,6 +105,7 @@ fn told_problem(problem: &Problem) -> String {
     } else if problem.retryable {
         lines.push("  the same request may succeed later".to_owned());
     }
+    lines.extend(request_id.map(|id| format!("  request id: {}", safe::line(id))));
     lines.push(hint(problem.code));
     lines.join("\n")
 }
@@ -128,7 +134,9 @@ mod tests {
         let problem = Problem::new(Code::InvalidBody, "The body is \u{1b}[2Jnot right.")
             .with_field("/name", "1 to 80 letters")
             .with_field("", "expected an object");
-        let told = Failure::Refused(Box::new(problem)).told().unwrap();
+        let refused = Failure::Refused { problem: Box::new(problem), request_id: Some("req-\u{9b}7".to_owned()) };
+        let told = refused.told().unwrap();
+        assert!(told.contains("  request id: req-\\u{9b}7"), "{told}");
         assert!(told.contains("invalid_body: The body is \\u{1b}[2Jnot right."), "{told}");
         assert!(told.contains("  /name: 1 to 80 letters"), "{told}");
         assert!(told.contains("  (the whole body): expected an object"), "{told}");

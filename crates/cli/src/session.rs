@@ -74,6 +74,13 @@ pub struct Items<'a, T> {
     pub items: &'a [T],
 }
 
+/// A raw answer.
+struct Fetched {
+    status: reqwest::StatusCode,
+    request_id: Option<String>,
+    body: Vec<u8>,
+}
+
 /// One server, one token, one way of showing things.
 #[derive(Debug)]
 pub struct Session {
@@ -94,7 +101,7 @@ pub fn said(global: &Global) -> Said {
 
 fn failure(error: ClientError) -> Failure {
     match error {
-        ClientError::Problem(problem) => Failure::Refused(problem),
+        ClientError::Problem { problem, request_id } => Failure::Refused { problem, request_id },
         ClientError::Transport { address, detail, never_arrived: true } => Failure::Server(format!(
             "cannot reach {address}: {detail}\n  is it running? `gpuaas config show` tells which server is used and why"
         )),
@@ -186,7 +193,7 @@ impl Session {
             let extra = Extra { key: None, if_match: Some(version) };
             tries_left -= 1;
             match self.send::<E>(path.clone(), body.clone(), extra).await {
-                Err(Failure::Refused(problem))
+                Err(Failure::Refused { problem, .. })
                     if problem.code == Code::StaleVersion && pinned.if_version.is_none() && tries_left > 0 => {}
                 answer => return answer,
             }
@@ -232,17 +239,17 @@ impl Session {
         self.explain(|url, token| request_text::of_get(url, token, path));
         let address = format!("{}{path}", self.chosen.url);
         let what = format!("waiting for {address}");
-        let (status, body) = patiently(self.quiet, &what, self.fetch(&address)).await?;
+        let Fetched { status, request_id, body } = patiently(self.quiet, &what, self.fetch(&address)).await?;
         if status.is_success() {
             return Ok(body);
         }
         match serde_json::from_slice::<Problem>(&body) {
-            Ok(problem) => Err(Failure::Refused(Box::new(problem))),
+            Ok(problem) => Err(Failure::Refused { problem: Box::new(problem), request_id }),
             Err(_) => Err(Failure::Server(format!("{address} answered {status}"))),
         }
     }
 
-    async fn fetch(&self, address: &str) -> Result<(reqwest::StatusCode, Vec<u8>), Failure> {
+    async fn fetch(&self, address: &str) -> Result<Fetched, Failure> {
         let lost = |error: reqwest::Error| Failure::Server(format!("cannot read {address}: {error}"));
         let http = reqwest::Client::builder()
             .redirect(reqwest::redirect::Policy::none())
@@ -261,7 +268,13 @@ impl Session {
                 return Err(Failure::Server(format!("{address} answers with more than {RAW_BYTES_MAX} bytes")));
             }
         }
-        Ok((response.status(), body))
+        let request_id = response.headers().get(api::headers::REQUEST_ID).and_then(|id| id.to_str().ok());
+        Ok(Fetched { status: response.status(), request_id: request_id.map(str::to_owned), body })
+    }
+
+    /// The server that is spoken to.
+    pub fn server(&self) -> &str {
+        &self.chosen.url
     }
 
     /// Prints one object.

@@ -1,15 +1,17 @@
 //! Rows as readers see them: the four states side by side, and one sentence that says what they come to. Nothing is decided
 //! here and nothing is left out of a view because of who reads it; what a caller may not see never gets this far.
 
+mod operation;
+
+pub use operation::operation;
+
 use api::{
-    Code,
     allocation::{AllocationObserved, AllocationView},
     audit::AuditView,
     catalog::{PoolView, RegionView, SkuView},
     event::{CloudEvent, EventData},
     fleet::{ClaimView, NodeView, SlotView, TaskView},
     identity::{BindingView, MemberView, PrincipalView, TokenView},
-    operation::{OperationError, OperationState, OperationView},
     states::{FaultView, ProgressView, WaitView},
     tenancy::{Holdings, ProjectView, TenantView},
 };
@@ -30,7 +32,6 @@ use store::{
     living::Life,
     members::{Binding, MemberRow},
     nodes::NodeRow,
-    operations::OperationRow,
     pools::PoolRow,
     principals::PrincipalRow,
     projects::ProjectRow,
@@ -267,35 +268,6 @@ pub fn allocation(row: AllocationRow, now: Timestamp) -> Result<AllocationView, 
         version: row.version,
         created_at: row.created,
     })
-}
-
-/// An operation.
-pub fn operation(row: OperationRow) -> OperationView {
-    let failed = row.state == model::operation::OperationState::Failed;
-    let error = failed.then(|| {
-        let told = row.result.as_deref().and_then(|text| serde_json::from_str(text).ok());
-        told.unwrap_or_else(|| OperationError {
-            code: Code::StateConflict,
-            detail: format!("The {} did not get where it was wanted.", row.noun),
-        })
-    });
-    OperationView {
-        id: row.id,
-        kind: row.kind,
-        noun: row.noun,
-        subject_id: row.subject_id,
-        tenant_id: row.tenant_id,
-        project_id: row.project_id,
-        created_by: row.created_by,
-        state: match row.state {
-            model::operation::OperationState::Running => OperationState::Running,
-            model::operation::OperationState::Succeeded => OperationState::Succeeded,
-            model::operation::OperationState::Failed => OperationState::Failed,
-        },
-        error,
-        created_at: row.created,
-        finished_at: row.finished,
-    }
 }
 
 /// An event of a store as a CloudEvent.

@@ -1,7 +1,7 @@
 //! One decider a noun: it looks at one thing and says what should happen next to it.
 //!
 //! A decider is a pure function from a view (counts and states, never rows) and the time to a [`Next`]: wait with a
-//! reason, do something outside, enter a state, or rest. It remembers nothing and takes no hints, so asking it again
+//! reason, look again later because all is well, do something outside, enter a state, or rest. It remembers nothing and takes no hints, so asking it again
 //! after a crash is always safe. Carrying the answer out is the driver's work; who else may move a noun (the placement
 //! applier, an agent's answer, an operator) is written in the comment above its `EDGES`, which is the whole published
 //! graph: a move that is not on it does not exist.

@@ -28,8 +28,6 @@ pub fn diagram() -> String {
 /// A node that was not heard of for this long is silent.
 pub const LEASE_S: i64 = 30;
 
-// An online node waits for its own lease to run out, which is no reason to call anybody.
-const RESTING_S: i64 = 100 * 365 * 86_400;
 const ENROLLED_BUDGET_S: i64 = 86_400;
 const SILENT_BUDGET_S: i64 = 300;
 const LOOK_S: i64 = 30;
@@ -46,8 +44,7 @@ pub fn decide(view: &View, now: Timestamp) -> Next<State, NoEffect> {
         }
         State::Online => {
             // A clock that jumped back must not make a dead node look alive for longer than one lease at a time.
-            let look_again_s = whole_seconds(lease_left_us).clamp(1, LEASE_S);
-            Next::Wait(Wait::new("listening", "The node is heard of; its lease runs on.", RESTING_S, look_again_s))
+            Next::LookAgain { after_s: whole_seconds(lease_left_us).clamp(1, LEASE_S) }
         }
         State::Silent => {
             let because =

@@ -170,10 +170,9 @@ fn a_node_is_online_for_thirty_seconds_after_each_call() {
     assert_eq!(decide(&seen(State::Silent, 29), NOW), Next::Enter(State::Online));
     assert_eq!(decide(&seen(State::Online, 30), NOW), Next::Enter(State::Silent));
     assert_eq!(wait_code(decide(&seen(State::Silent, 30), NOW)), "node_silent");
-    let Next::Wait(wait) = decide(&seen(State::Online, 20), NOW) else { panic!("looks again when the lease ends") };
-    assert_eq!((wait.code.as_str(), wait.look_again_s), ("listening", 10));
-    let Next::Wait(wait) = decide(&seen(State::Online, -1000), NOW) else { panic!("a clock that jumped back") };
-    assert_eq!(wait.look_again_s, node::LEASE_S);
+    assert_eq!(decide(&seen(State::Online, 20), NOW), Next::LookAgain { after_s: 10 }, "when its lease ends");
+    let jumped_back = decide(&seen(State::Online, -1000), NOW);
+    assert_eq!(jumped_back, Next::LookAgain { after_s: node::LEASE_S }, "one lease at a time");
 }
 
 #[test]
@@ -247,6 +246,7 @@ proptest! {
             Next::Do(allocation::Effect::Place) => prop_assert_eq!(view.state, allocation::State::Requested),
             Next::Forget => prop_assert!(view.state.is_terminal() || view.state == allocation::State::Running),
             Next::Wait(wait) => prop_assert!(wait.look_again_s > 0),
+            Next::LookAgain { .. } => prop_assert!(false, "an allocation that goes on says what it waits for"),
         }
     }
 
@@ -287,6 +287,7 @@ proptest! {
                     answer(&mut view.release, ends, now);
                     wait.code.ends_with("_needs_operator")
                 }
+                Next::LookAgain { after_s } => { now = now.plus_seconds(after_s); false }
                 Next::Forget => true,
             };
             if at_rest && round > back_at {
@@ -320,6 +321,7 @@ proptest! {
                 prop_assert!(!view.claim_active && attempt > last_attempt && rewipe.given < slot::REWIPES_MAX && !rewipe.is_open());
             }
             Next::Wait(wait) => prop_assert!(wait.look_again_s > 0),
+            Next::LookAgain { .. } => prop_assert!(false, "a slot that is not for sale says why"),
             Next::Forget => prop_assert!(!matches!(state, State::Wiping | State::CleanupBlocked)),
         }
     }
@@ -332,7 +334,8 @@ proptest! {
         let last_seen = seen.map(|s| Timestamp::from_micros(0).plus_seconds(s));
         match node::decide(&node::View { state: node_state, last_seen }, NOW) {
             Next::Enter(to) => prop_assert!(node::EDGES.contains(&(node_state, to))),
-            Next::Wait(wait) => prop_assert!(wait.look_again_s > 0),
+            Next::Wait(wait) => prop_assert!(wait.look_again_s > 0 && node_state != node::State::Online),
+            Next::LookAgain { after_s } => prop_assert!(after_s > 0 && node_state == node::State::Online),
             Next::Do(never) => match never {},
             Next::Forget => prop_assert!(false, "a node is always looked at again"),
         }
@@ -340,6 +343,7 @@ proptest! {
         match task::decide(&view, NOW) {
             Next::Enter(to) => prop_assert!(task::EDGES.contains(&(task_state, to))),
             Next::Wait(wait) => prop_assert!(wait.look_again_s > 0 && !task_state.is_terminal()),
+            Next::LookAgain { .. } => prop_assert!(false, "an open order is always waited for"),
             Next::Do(never) => match never {},
             Next::Forget => prop_assert!(task_state.is_terminal()),
         }

@@ -147,6 +147,7 @@ proptest! {
                 Next::Do(tenant::Effect::RevokeTokens) => view.tokens_live -= 1,
                 Next::Do(tenant::Effect::RemoveMembers) => view.members_left -= 1,
                 Next::Do(tenant::Effect::RemoveServiceAccounts) => view.service_accounts_left -= 1,
+                Next::LookAgain { .. } => prop_assert!(false, "what is being deleted says what it waits for"),
                 Next::Forget => break,
             }
             match newcomers.next() {

@@ -31,7 +31,9 @@ fn is_ulid_text(text: &str) -> bool {
     let bytes = text.as_bytes();
     bytes.len() == 26
         && (b'0'..=b'7').contains(&bytes[0])
-        && bytes.iter().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'h' | b'j' | b'k' | b'm' | b'n' | b'p'..=b't' | b'v'..=b'z'))
+        && bytes
+            .iter()
+            .all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'h' | b'j' | b'k' | b'm' | b'n' | b'p'..=b't' | b'v'..=b'z'))
 }
 
 macro_rules! ids {
@@ -132,7 +134,13 @@ mod tests {
     fn another_prefix_or_alphabet_is_refused() {
         let tenant = TenantId::from_parts(Timestamp::from_micros(1), [7; 10]);
         assert!(tenant.as_str().parse::<ProjectId>().is_err());
-        for text in ["", "tnt_", "tnt_8zzzzzzzzzzzzzzzzzzzzzzzzz", "tnt_01jh2n6f4zw8q9r0s1t2v3x4yu", "tnt_01JH2N6F4ZW8Q9R0S1T2V3X4Y5"] {
+        for text in [
+            "",
+            "tnt_",
+            "tnt_8zzzzzzzzzzzzzzzzzzzzzzzzz",
+            "tnt_01jh2n6f4zw8q9r0s1t2v3x4yu",
+            "tnt_01JH2N6F4ZW8Q9R0S1T2V3X4Y5",
+        ] {
             assert!(text.parse::<TenantId>().is_err(), "{text}");
         }
     }

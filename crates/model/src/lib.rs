@@ -13,10 +13,10 @@ pub mod event;
 pub mod id;
 pub mod identity;
 pub mod lifecycle;
+pub mod number;
 pub mod operation;
 #[cfg(feature = "planted-bugs")]
 pub mod planted;
-pub mod number;
 pub mod proof;
 pub mod sku;
 pub mod supply;

@@ -1,4 +1,4 @@
-//! What a lifecycle answers when it looks at one thing: wait, do, enter or forget.
+//! What a lifecycle answers when it looks at one thing: wait, look again, do, enter or forget.
 
 use serde::{Deserialize, Serialize};
 use std::panic::Location;
@@ -8,6 +8,11 @@ use std::panic::Location;
 pub enum Next<S, E> {
     /// Nothing can be done now; the reason is stored and shown.
     Wait(Wait),
+    /// All is well and nothing is waited for, so nothing is shown; look again after this long, poked or not.
+    LookAgain {
+        /// Whole seconds, at least one.
+        after_s: i64,
+    },
     /// Ask the outside world; safe to repeat.
     Do(E),
     /// Move to a state, compare-and-swap on the version, with history and event in one transaction.
@@ -37,6 +42,12 @@ impl Wait {
     pub fn new(code: &str, because: impl Into<String>, at_most_s: i64, look_again_s: i64) -> Self {
         let place = Location::caller();
         let file = place.file().rsplit_once("crates/").map_or(place.file(), |(_, rest)| rest);
-        Self { code: code.to_owned(), because: because.into(), source: format!("{file}:{}", place.line()), at_most_s, look_again_s }
+        Self {
+            code: code.to_owned(),
+            because: because.into(),
+            source: format!("{file}:{}", place.line()),
+            at_most_s,
+            look_again_s,
+        }
     }
 }

@@ -75,7 +75,8 @@ fn is_name_character(c: char) -> bool {
 }
 
 fn is_plain_line(text: &str) -> bool {
-    let edge_ok = text.chars().next().is_some_and(is_name_character) && text.chars().next_back().is_some_and(is_name_character);
+    let edge_ok =
+        text.chars().next().is_some_and(is_name_character) && text.chars().next_back().is_some_and(is_name_character);
     edge_ok && text.chars().all(|c| c == ' ' || is_name_character(c))
 }
 
@@ -86,7 +87,10 @@ fn is_email_shaped(text: &str) -> bool {
         && local.bytes().all(|b| word(b) || matches!(b, b'.' | b'_' | b'+' | b'-'))
         && !domain.is_empty()
         && domain.split('.').all(|label| {
-            !label.is_empty() && label.bytes().all(|b| word(b) || b == b'-') && !label.starts_with('-') && !label.ends_with('-')
+            !label.is_empty()
+                && label.bytes().all(|b| word(b) || b == b'-')
+                && !label.starts_with('-')
+                && !label.ends_with('-')
         })
 }
 

@@ -11,7 +11,7 @@
 //! | I1–I5 | the store's own rules over claims and allocations |
 //! | I6 | the store (use generations), the host (fences of changes) |
 //! | I7, I8 | promises to clients against the store |
-//! | I9, I22 | the store's history: versions, events, published graphs |
+//! | I9, I22 | the store's history: versions, events, published graphs; a reader who follows the event numbers |
 //! | I10 | the store (proofs), the host (nobody starts on traces; what is for sale has none) |
 //! | I20 | the host (nothing twice, nothing after the answer), the store (answers) |
 //! | I21 | no guest of an ended allocation, no guest of nobody; the store's leftovers |
@@ -26,7 +26,7 @@ use crate::{
 };
 use ed25519_dalek::{Signature, VerifyingKey};
 use model::{
-    AllocationId, NodeId, SlotId, TaskId,
+    AllocationId, EventId, NodeId, SlotId, TaskId,
     allocation::State,
     proof::Proof,
     supply::SlotState,
@@ -38,7 +38,7 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 use store::{
-    Db, Page, Scope, StoreError, Tx, allocations, fleet,
+    Db, Page, Scope, StoreError, Tx, allocations, events, fleet,
     invariants::{self, Rules, Violation},
     projects, tasks, tokens,
 };
@@ -66,6 +66,8 @@ pub struct Auditor {
     pub powerless: BTreeSet<AllocationId>,
     // Orders that were compared with what their node wrote down.
     compared: BTreeSet<TaskId>,
+    // Somebody follows the events: the ids, by number, as they were read.
+    followed: Vec<EventId>,
 }
 
 // Checking a signature is slow and its answer never changes.
@@ -75,7 +77,8 @@ struct Signatures(Arc<Mutex<BTreeMap<[u8; 32], bool>>>);
 impl Signatures {
     fn holds(&self, public_key: &str, proof: &Proof) -> bool {
         let bytes = proof.signed_bytes();
-        let asked = Sha256::new().chain_update(public_key).chain_update(&proof.signature).chain_update(&bytes).finalize();
+        let asked =
+            Sha256::new().chain_update(public_key).chain_update(&proof.signature).chain_update(&bytes).finalize();
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         *known.entry(asked.into()).or_insert_with(|| signed_by(public_key, proof, &bytes))
     }
@@ -168,7 +171,8 @@ impl Auditor {
         let signatures = self.signatures.clone();
         let known = machines.iter().flat_map(|machine| &machine.guests).map(|guest| guest.allocation_id.clone());
         let known: Vec<AllocationId> = known.collect();
-        let (seen, books) = db.read(move |tx| Ok::<_, StoreError>((state_rules(tx, &signatures)?, Books::read(tx, &known)?)))?;
+        let (seen, books) =
+            db.read(move |tx| Ok::<_, StoreError>((state_rules(tx, &signatures)?, Books::read(tx, &known)?)))?;
         found.extend(seen);
         self.check_hosts(&books, &machines, seats, found);
         if std::mem::take(&mut self.deep) || self.looks.is_multiple_of(DEEP_EVERY) {
@@ -196,12 +200,31 @@ impl Auditor {
     ) -> Result<(), StoreError> {
         let nodes: Vec<_> = seats.iter().map(|seat| seat.node_id.clone()).collect();
         let compared = self.compared.clone();
-        let (seen, rows, ended) = db.read(move |tx| {
-            Ok::<_, StoreError>((history_rules(tx)?, promised(tx)?, ended(tx, &nodes, &compared)?))
-        })?;
+        let (seen, rows, ended) =
+            db.read(move |tx| Ok::<_, StoreError>((history_rules(tx)?, promised(tx)?, ended(tx, &nodes, &compared)?)))?;
         found.extend(seen);
         found.extend(promises.broken(&rows));
         self.check_answers(&ended, seats, found);
+        self.follow(db, found)
+    }
+
+    // Reads on where it stopped: every number once, none left out, none that changes afterwards.
+    fn follow(&mut self, db: &Db, found: &mut Vec<Violation>) -> Result<(), StoreError> {
+        let last = i64::try_from(self.followed.len()).unwrap_or(i64::MAX);
+        // One that was read before is read again, to see that it is still the same.
+        let after = (last - 1).max(0);
+        let page = db.read(move |tx| events::list(tx, &Scope::All, after, ROWS_MAX))?;
+        for (event, expected) in page.events.into_iter().zip(after + 1..) {
+            let known = usize::try_from(event.seq - 1).ok().and_then(|at| self.followed.get(at));
+            if event.seq != expected || known.is_some_and(|known| *known != event.id) {
+                let detail = format!("has number {}, a reader expected {expected} and {known:?}", event.seq);
+                found.push(violation("I22", event.id.as_str(), detail));
+                return Ok(());
+            }
+            if event.seq > last {
+                self.followed.push(event.id);
+            }
+        }
         Ok(())
     }
 

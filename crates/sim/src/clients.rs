@@ -9,6 +9,7 @@ use crate::{
     ground::Ground,
     promises::{Kind, Promises, TOKEN_PREFIX},
     seed::Person,
+    swarm::Swarm,
 };
 use control::front_door::{Request, Response};
 use model::{AllocationId, OperationId, ProjectId, TenantId, Timestamp, TokenId, identity::Role};
@@ -72,6 +73,8 @@ pub struct Clients {
     sides: Vec<Side>,
     wishes: Vec<Wish>,
     count: u64,
+    // The side that launched something last, until its next turn.
+    fresh: Option<usize>,
     /// What they were told.
     pub promises: Promises,
 }
@@ -90,7 +93,7 @@ impl Clients {
         };
         let sides = ground.seeded.tenants.iter().map(side).collect();
         let dice = Dice::new(seed, "clients");
-        Self { ground, dice, sides, wishes: vec![], count: 0, promises: Promises::default() }
+        Self { ground, dice, sides, wishes: vec![], count: 0, fresh: None, promises: Promises::default() }
     }
 
     /// The person behind a call.
@@ -109,14 +112,17 @@ impl Clients {
     }
 
     /// What somebody asks for next.
-    pub fn next(&mut self, appetite: u64, now: Timestamp) -> Option<Call> {
+    pub fn next(&mut self, swarm: &Swarm, now: Timestamp) -> Option<Call> {
         self.count += 1;
+        if let Some(call) = self.regrets(swarm.client_regret) {
+            return Some(call);
+        }
         if self.dice.chance(250)
             && let Some(call) = self.unanswered()
         {
             return Some(call);
         }
-        if self.dice.chance(appetite) {
+        if self.dice.chance(swarm.client_appetite) {
             return if self.dice.chance(650) { self.launch() } else { self.release() };
         }
         match self.dice.below(12) {
@@ -155,8 +161,10 @@ impl Clients {
     // Anybody of a tenant in one of these roles.
     fn somebody(&mut self, roles: &[Role]) -> Option<(usize, usize)> {
         let people = self.ground.seeded.people.iter().enumerate();
-        let fitting: Vec<usize> =
-            people.filter(|(_, person)| roles.contains(&person.role) && person.tenant.is_some()).map(|(who, _)| who).collect();
+        let fitting: Vec<usize> = people
+            .filter(|(_, person)| roles.contains(&person.role) && person.tenant.is_some())
+            .map(|(who, _)| who)
+            .collect();
         let who = *self.dice.pick(&fitting)?;
         Some((who, self.side_of(who)?))
     }
@@ -208,6 +216,19 @@ impl Clients {
         let at = self.dice.below(self.sides[side].held.len() as u64);
         let at = usize::try_from(at).ok().filter(|at| *at < self.sides[side].held.len())?;
         let id = self.sides[side].held.swap_remove(at);
+        let path = format!("/api/v1/allocations/{id}/release");
+        Some(self.wish(who, Kind::Release(id), &path, None))
+    }
+
+    // Right after a launch, before anybody has built anything.
+    fn regrets(&mut self, chance: u64) -> Option<Call> {
+        let side = self.fresh.take()?;
+        let held = self.sides[side].held.len().checked_sub(1).filter(|_| self.dice.chance(chance))?;
+        let id = self.sides[side].held.remove(held);
+        let people = self.ground.seeded.people.iter();
+        let who = people
+            .enumerate()
+            .position(|(who, person)| person.role == Role::TenantAdmin && self.side_of(who) == Some(side))?;
         let path = format!("/api/v1/allocations/{id}/release");
         Some(self.wish(who, Kind::Release(id), &path, None))
     }
@@ -380,14 +401,15 @@ impl Clients {
             return;
         }
         self.promises.granted(&wish.kind, &view);
-        let Some(side) = self.side_of(wish.who) else { return };
-        let side = &mut self.sides[side];
+        let Some(at_side) = self.side_of(wish.who) else { return };
+        let side = &mut self.sides[at_side];
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
         match wish.kind {
             Kind::Launch(_) => {
                 if let Ok(id) = text(&view["subject_id"]).parse::<AllocationId>() {
                     side.allocations.push(id.clone());
                     side.held.push(id);
+                    self.fresh = Some(at_side);
                 }
                 side.operations.extend(text(&view["id"]).parse().ok());
             }

@@ -117,17 +117,58 @@ impl Drop for FleetHandle {
     }
 }
 
+/// How long changes take on the simulated hosts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Pace {
+    /// Starting a guest.
+    pub provision_ms: i64,
+    /// Stopping one.
+    pub stop_ms: i64,
+    /// One step of wiping one slot.
+    pub wipe_ms: i64,
+}
+
+impl Default for Pace {
+    /// Slow enough to watch, quick enough to wait for.
+    fn default() -> Self {
+        Self { provision_ms: 3000, stop_ms: 800, wipe_ms: 150 }
+    }
+}
+
+impl Pace {
+    // How long the thread rests between two steps of a busy agent; hosts that take no time are not waited for.
+    fn tick(self) -> Duration {
+        let instant = self.provision_ms == 0 && self.stop_ms == 0 && self.wipe_ms == 0;
+        if instant { Duration::from_millis(1) } else { TICK_BUSY }
+    }
+
+    fn takes_ms(self, step: &Step) -> i64 {
+        match step {
+            Step::Provision => self.provision_ms,
+            Step::StopGuest { .. } => self.stop_ms,
+            Step::Wipe { .. } => self.wipe_ms,
+        }
+    }
+}
+
 /// Starts every agent of the development fleet in one thread.
-pub fn spawn_fleet(db: Db, node_plane: Arc<NodePlane>, ports: Ports, folder: &Path) -> io::Result<FleetHandle> {
+pub fn spawn_fleet(
+    db: Db,
+    node_plane: Arc<NodePlane>,
+    ports: Ports,
+    folder: &Path,
+    pace: Pace,
+) -> io::Result<FleetHandle> {
     fs::create_dir_all(folder)?;
-    let hosts: io::Result<Vec<DevHost>> = DEV.hosts().into_iter().map(|plan| DevHost::open(plan, folder)).collect();
+    let open = |plan| DevHost::open(plan, folder, pace);
+    let hosts: io::Result<Vec<DevHost>> = DEV.hosts().into_iter().map(open).collect();
     let mut fleet = Fleet { hosts: hosts?, db, node_plane, ports };
     let stop = Arc::new(AtomicBool::new(false));
     let asked = Arc::clone(&stop);
     let body = move || {
         while !asked.load(Ordering::Acquire) {
             let busy = fleet.tick();
-            thread::park_timeout(if busy { TICK_BUSY } else { TICK_IDLE });
+            thread::park_timeout(if busy { pace.tick() } else { TICK_IDLE });
         }
     };
     let thread = thread::Builder::new().name("simulated-fleet".to_owned()).spawn(body)?;
@@ -172,10 +213,11 @@ struct DevHost {
     folder: PathBuf,
     kept: u64,
     busy_until: Timestamp,
+    pace: Pace,
 }
 
 impl DevHost {
-    fn open(plan: HostPlan, folder: &Path) -> io::Result<Self> {
+    fn open(plan: HostPlan, folder: &Path, pace: Pace) -> io::Result<Self> {
         let machine: Machine = match fs::read(machine_path(folder, &plan)) {
             Ok(text) => serde_json::from_slice(&text)?,
             Err(error) if error.kind() == io::ErrorKind::NotFound => Machine::default(),
@@ -184,7 +226,7 @@ impl DevHost {
         let kept = machine.changes;
         let host = SimHost::new(plan.node_id(), machine, HostWeather::default(), Dice::new(0, &plan.name));
         let (folder, busy_until) = (folder.to_owned(), Timestamp::from_micros(0));
-        let mut opened = Self { plan, host, agent: None, inbox: vec![], folder, kept, busy_until };
+        let mut opened = Self { plan, host, agent: None, inbox: vec![], folder, kept, busy_until, pace };
         opened.agent = Some(opened.start()?);
         Ok(opened)
     }
@@ -203,7 +245,7 @@ impl DevHost {
         let said = agent.step(now, std::mem::take(&mut self.inbox));
         self.agent = Some(agent);
         self.keep()?;
-        let pause_ms: i64 = self.host.take_news().iter().map(|(_, step, _)| takes_ms(step)).sum();
+        let pause_ms: i64 = self.host.take_news().iter().map(|(_, step, _)| self.pace.takes_ms(step)).sum();
         self.busy_until = now.plus_micros(1000 * pause_ms);
         let node_id = self.plan.node_id();
         for message in said {
@@ -215,7 +257,13 @@ impl DevHost {
             }
         }
         for seen in self.host.take_violations() {
-            tracing::error!(host = self.plan.name, rule = seen.invariant, subject = seen.subject, detail = seen.detail, "a rule was broken");
+            tracing::error!(
+                host = self.plan.name,
+                rule = seen.invariant,
+                subject = seen.subject,
+                detail = seen.detail,
+                "a rule was broken"
+            );
         }
         Ok(())
     }
@@ -234,13 +282,4 @@ impl DevHost {
 
 fn machine_path(folder: &Path, plan: &HostPlan) -> PathBuf {
     folder.join(format!("{}.machine.json", plan.name))
-}
-
-// How long a change takes on a simulated host.
-fn takes_ms(step: &Step) -> i64 {
-    match step {
-        Step::Provision => 3000,
-        Step::StopGuest { .. } => 800,
-        Step::Wipe { .. } => 150,
-    }
 }

@@ -246,7 +246,11 @@ impl Plan {
 }
 
 fn digest(purpose: &str, name: &str) -> [u8; 32] {
-    Sha256::new().chain_update(b"gpuaas simulated fleet\n").chain_update(purpose).chain_update(b"\n").chain_update(name)
+    Sha256::new()
+        .chain_update(b"gpuaas simulated fleet\n")
+        .chain_update(purpose)
+        .chain_update(b"\n")
+        .chain_update(name)
         .finalize()
         .into()
 }
@@ -305,7 +309,14 @@ impl HostPlan {
         NewSlot {
             id: self.slot_id(module),
             profile: format!("{}-1gpu", self.pool.gpu_model),
-            gpu_uuid: Some(format!("GPU-{}-{}-{}-{}-{}", &uuid[..8], &uuid[8..12], &uuid[12..16], &uuid[16..20], &uuid[20..])),
+            gpu_uuid: Some(format!(
+                "GPU-{}-{}-{}-{}-{}",
+                &uuid[..8],
+                &uuid[8..12],
+                &uuid[12..16],
+                &uuid[16..20],
+                &uuid[20..]
+            )),
             devices: SlotDevices {
                 gpu_pci_address: Some(format!("0000:{bus:02x}:00.0")),
                 gpu_module_id: Some(ModuleId(module)),

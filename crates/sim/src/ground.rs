@@ -76,9 +76,11 @@ mod tests {
         let ground = Ground::get().unwrap();
         let copy = || Db::open_inline_image(&ground.image, Box::new(NoFaults)).unwrap();
         let (one, other) = (copy(), copy());
-        let count = |db: &Db| db.read(|tx| store::nodes::list(tx, None, store::Page::first(100))).map(|rows: Vec<_>| rows.len());
+        let count = |db: &Db| {
+            db.read(|tx| store::nodes::list(tx, None, store::Page::first(100))).map(|rows: Vec<_>| rows.len())
+        };
         assert_eq!(count(&one), Ok::<_, StoreError>(4));
-        one.write(|tx| store::incarnation_bump(tx)).unwrap();
-        assert_ne!(one.read(|tx| store::incarnation(tx)), other.read(|tx| store::incarnation(tx)));
+        one.write(store::incarnation_bump).unwrap();
+        assert_ne!(one.read(store::incarnation), other.read(store::incarnation));
     }
 }

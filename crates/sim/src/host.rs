@@ -341,3 +341,124 @@ impl Host for SimHost {
         Ok(state.machine.guests.iter().map(listed).collect())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use model::{Timestamp, task::TaskFailure};
+
+    const NOW: Timestamp = Timestamp::from_micros(0);
+
+    fn slot() -> SlotUse {
+        SlotUse { slot_id: SlotId::from_parts(NOW, [1; 10]), use_generation: 1 }
+    }
+
+    fn allocation(n: u8) -> AllocationId {
+        AllocationId::from_parts(NOW, [n; 10])
+    }
+
+    fn host() -> SimHost {
+        let node_id = NodeId::from_parts(NOW, [1; 10]);
+        SimHost::new(node_id, Machine::default(), HostWeather::default(), Dice::new(1, "host"))
+    }
+
+    // A change that was written down, as a good agent would.
+    fn effect(host: &SimHost, n: u8, step: Step, use_generation: i64) -> Effect {
+        let task_id = TaskId::from_parts(NOW, [n; 10]);
+        host.note_begun(&task_id, &step, 1);
+        Effect {
+            task_id,
+            allocation_id: allocation(n),
+            fence: Fence { incarnation: 1, generation: use_generation, attempt: 1 },
+            slots: vec![SlotUse { use_generation, ..slot() }],
+            step,
+            turn: 1,
+        }
+    }
+
+    fn rules(host: &SimHost) -> Vec<&'static str> {
+        host.take_violations().into_iter().map(|seen| seen.invariant).collect()
+    }
+
+    fn wiped(host: &mut SimHost, n: u8, steps: &[WipeStep]) {
+        for wipe in steps {
+            let change = effect(host, n, Step::Wipe { slot_id: slot().slot_id, wipe: *wipe }, 1);
+            host.wipe_step(&change, &slot(), *wipe).unwrap();
+        }
+    }
+
+    // One tenant after another, with these wipe steps in between.
+    fn second_tenant_after(steps: &[WipeStep], power_lost: bool) -> Vec<&'static str> {
+        let mut host = host();
+        let first = effect(&host, 1, Step::Provision, 1);
+        host.provision(&first).unwrap();
+        let guest = host.guests().unwrap().remove(0);
+        let stop = effect(&host, 1, Step::StopGuest { allocation_id: allocation(1) }, 1);
+        host.stop_guest(&stop, &guest).unwrap();
+        if power_lost {
+            host.reboot();
+        }
+        wiped(&mut host, 1, steps);
+        let second = effect(&host, 2, Step::Provision, 2);
+        host.provision(&second).unwrap();
+        rules(&host)
+    }
+
+    #[test]
+    fn a_guest_on_what_another_left_behind_is_seen() {
+        use WipeStep::{DiskErased, FabricReset, GpuReset};
+        assert_eq!(second_tenant_after(&[DiskErased, GpuReset, FabricReset], false), [""; 0]);
+        for forgotten in [&[GpuReset, FabricReset], &[DiskErased, FabricReset], &[DiskErased, GpuReset]] {
+            assert_eq!(second_tenant_after(forgotten, false), ["I10"], "{forgotten:?}");
+        }
+        assert_eq!(second_tenant_after(&[], true), ["I10"], "losing power empties memory, not disks");
+        assert_eq!(second_tenant_after(&[DiskErased], true), [""; 0]);
+    }
+
+    #[test]
+    fn a_disk_that_still_holds_data_does_not_read_back_empty() {
+        let mut host = host();
+        let first = effect(&host, 1, Step::Provision, 1);
+        host.provision(&first).unwrap();
+        let read = effect(&host, 1, Step::Wipe { slot_id: slot().slot_id, wipe: WipeStep::DiskReadBack }, 1);
+        assert!(host.wipe_step(&read, &slot(), WipeStep::DiskReadBack).is_err());
+    }
+
+    #[test]
+    fn a_guest_beside_another_is_seen() {
+        let mut host = host();
+        for n in [1, 2] {
+            let change = effect(&host, n, Step::Provision, i64::from(n));
+            host.provision(&change).unwrap();
+        }
+        assert_eq!(rules(&host), ["I10", "I21"]);
+    }
+
+    #[test]
+    fn a_change_that_is_repeated_late_stale_or_not_written_down_is_seen() {
+        let mut host = host();
+        let change = effect(&host, 1, Step::Provision, 1);
+        host.provision(&change).unwrap();
+        host.provision(&change).unwrap();
+        assert_eq!(rules(&host), ["I20"], "twice");
+        let newer = effect(&host, 1, Step::StopGuest { allocation_id: allocation(1) }, 2);
+        let guest = host.guests().unwrap().remove(0);
+        host.stop_guest(&newer, &guest).unwrap();
+        host.provision(&Effect { turn: 2, ..change.clone() }).unwrap();
+        assert_eq!(rules(&host), ["I20", "I6"], "not written down, and under an old fence");
+        let answer = TaskResult {
+            task_id: change.task_id.clone(),
+            fence: change.fence,
+            failure: Some(TaskFailure::ProvisionFailed),
+            detail: String::new(),
+            proofs: vec![],
+        };
+        host.note_answer(&answer);
+        host.note_begun(&change.task_id, &Step::Provision, 3);
+        host.provision(&Effect { turn: 3, ..change }).unwrap();
+        assert_eq!(rules(&host), ["I20"], "after its answer");
+        host.note_answer(&TaskResult { failure: None, ..answer });
+        assert_eq!(rules(&host), ["I20"], "two answers");
+    }
+}

@@ -115,3 +115,30 @@ impl Journal for FileJournal {
         self.replace_all(records).map_err(fault)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use model::{NodeId, Timestamp};
+
+    fn booted(boot: i64) -> Record {
+        Record::Booted { node_id: NodeId::from_parts(Timestamp::from_micros(0), [1; 10]), boot }
+    }
+
+    #[test]
+    fn a_file_keeps_whole_lines_and_drops_a_torn_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("host.journal");
+        let mut journal = FileJournal::open(&path).unwrap();
+        journal.append(&booted(1)).unwrap();
+        journal.append(&booted(2)).unwrap();
+        OpenOptions::new().append(true).open(&path).unwrap().write_all(b"{\"record\":\"boo").unwrap();
+        let mut journal = FileJournal::open(&path).unwrap();
+        journal.append(&booted(3)).unwrap();
+        assert_eq!(journal.load().unwrap(), [booted(1), booted(2), booted(3)]);
+        journal.rewrite(&[booted(3)]).unwrap();
+        journal.append(&booted(4)).unwrap();
+        assert_eq!(FileJournal::open(&path).unwrap().load().unwrap(), [booted(3), booted(4)]);
+    }
+}

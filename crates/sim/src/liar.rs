@@ -65,27 +65,30 @@ fn claim(task: &TaskRow, proofs: Vec<Proof>) -> TaskResult {
 
 // One proof for each slot, each with something wrong.
 fn proofs(dice: &mut Dice, plan: &HostPlan, task: &TaskRow) -> Vec<Proof> {
-    task.slots.iter().map(|slot| {
-        let mut used = SlotUse { slot_id: slot.slot_id.clone(), use_generation: slot.use_generation };
-        let mut nonce = slot.nonce.clone().unwrap_or_default();
-        let mut steps: Vec<StepEvidence> = WipeStep::ALL
-            .iter()
-            .map(|step| StepEvidence { step: *step, ok: true, evidence: "trust me".to_owned() })
-            .collect();
-        let wrong = dice.below(6);
-        match wrong {
-            0 => nonce.push('0'),
-            1 => used.use_generation -= 1,
-            2 => drop(steps.pop()),
-            3 => steps[1].evidence.clear(),
-            _ => (),
-        }
-        let mut proof = plan.identity().prove(&used, &nonce, steps);
-        match wrong {
-            4 => proof.signature = "00".repeat(64),
-            5 => proof.node_id = NodeId::from_parts(model::Timestamp::from_micros(0), [7; 10]),
-            _ => (),
-        }
-        proof
-    }).collect()
+    task.slots
+        .iter()
+        .map(|slot| {
+            let mut used = SlotUse { slot_id: slot.slot_id.clone(), use_generation: slot.use_generation };
+            let mut nonce = slot.nonce.clone().unwrap_or_default();
+            let mut steps: Vec<StepEvidence> = WipeStep::ALL
+                .iter()
+                .map(|step| StepEvidence { step: *step, ok: true, evidence: "trust me".to_owned() })
+                .collect();
+            let wrong = dice.below(6);
+            match wrong {
+                0 => nonce.push('0'),
+                1 => used.use_generation -= 1,
+                2 => drop(steps.pop()),
+                3 => steps[1].evidence.clear(),
+                _ => (),
+            }
+            let mut proof = plan.identity().prove(&used, &nonce, steps);
+            match wrong {
+                4 => proof.signature = "00".repeat(64),
+                5 => proof.node_id = NodeId::from_parts(model::Timestamp::from_micros(0), [7; 10]),
+                _ => (),
+            }
+            proof
+        })
+        .collect()
 }

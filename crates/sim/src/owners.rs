@@ -77,7 +77,8 @@ mod tests {
 
     #[test]
     fn ids_are_found_wherever_they_stand() {
-        let text = br#"{"id":"alc_01jh2n6f4zw8q9r0s1t2v3x4y5","gpu_count":1,"a":"/x/prj_01jh2n6f4zw8q9r0s1t2v3x4y6/y"}"#;
+        let text =
+            br#"{"id":"alc_01jh2n6f4zw8q9r0s1t2v3x4y5","gpu_count":1,"a":"/x/prj_01jh2n6f4zw8q9r0s1t2v3x4y6/y"}"#;
         let found: Vec<_> = ids(text).collect();
         assert_eq!(found, ["alc_01jh2n6f4zw8q9r0s1t2v3x4y5", "prj_01jh2n6f4zw8q9r0s1t2v3x4y6"]);
         assert_eq!(ids(b"alc_01jh2n6f4z").count(), 0);

@@ -51,14 +51,3 @@ fn prepare(bug: Bug, world: &World) -> Result<(), WorldFault> {
     }
     Ok(())
 }
-
-/// The first of some seeds at which a bug is caught by any rule.
-pub fn caught(bug: Bug, seeds: impl IntoIterator<Item = u64>) -> Result<Option<Report>, WorldFault> {
-    for seed in seeds {
-        let report = run_planted(bug, seed, false)?;
-        if report.failure.is_some() {
-            return Ok(Some(report));
-        }
-    }
-    Ok(None)
-}

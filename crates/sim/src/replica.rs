@@ -39,7 +39,13 @@ pub struct Replica {
 
 impl Replica {
     /// A replica that is up.
-    pub fn new(name: &str, db: &Db, world: (&Ports, &Arc<SimClock>), skew_us: i64, crash: &CrashPlan) -> Result<Self, BadFrontDoor> {
+    pub fn new(
+        name: &str,
+        db: &Db,
+        world: (&Ports, &Arc<SimClock>),
+        skew_us: i64,
+        crash: &CrashPlan,
+    ) -> Result<Self, BadFrontDoor> {
         let clock = ReplicaClock::new(world.1, skew_us);
         let ports = replica_ports(world.0, &clock);
         let (name, db, crash) = (name.to_owned(), db.clone(), crash.clone());

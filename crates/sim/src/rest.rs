@@ -1,10 +1,14 @@
 //! What it means that a world has come to rest: nothing moves any more, and what does not move has a reason.
 
 use model::{
-    allocation::State as AllocationState, operation::OperationState, supply::{NodeState, SlotState}, tenancy::State as TenancyState,
+    allocation::State as AllocationState,
+    operation::OperationState,
+    supply::{NodeState, SlotState},
+    tenancy::State as TenancyState,
 };
 use store::{
-    Db, Page, Scope, StoreError, Tx, allocations, audit, events, living::Life, nodes, operations, projects, slots, tasks, tenants,
+    Db, Page, Scope, StoreError, Tx, allocations, audit, events, living::Life, nodes, operations, projects, slots,
+    tasks, tenants,
 };
 
 /// Something that has not come to rest.
@@ -19,11 +23,12 @@ impl Unrest {
 
 const ROWS_MAX: i64 = 1000;
 
+type Check = fn(&mut Tx<'_>) -> Result<Option<Unrest>, StoreError>;
+
 /// Looks for something in the store that has not come to rest.
 pub fn unrest(db: &Db) -> Result<Option<Unrest>, StoreError> {
     db.read(|tx| {
-        let checks: [fn(&mut Tx<'_>) -> Result<Option<Unrest>, StoreError>; 5] =
-            [numbering, supply, orders, wishes, tenancy];
+        let checks: [Check; 5] = [numbering, supply, orders, wishes, tenancy];
         for check in checks {
             if let Some(unrest) = check(tx)? {
                 return Ok(Some(unrest));
@@ -97,7 +102,8 @@ fn wishes(tx: &mut Tx<'_>) -> Result<Option<Unrest>, StoreError> {
 }
 
 fn tenancy(tx: &mut Tx<'_>) -> Result<Option<Unrest>, StoreError> {
-    let rests = |state: TenancyState| matches!(state, TenancyState::Active | TenancyState::Suspended | TenancyState::Deleted);
+    let rests =
+        |state: TenancyState| matches!(state, TenancyState::Active | TenancyState::Suspended | TenancyState::Deleted);
     for row in tenants::list(tx, &Scope::All, Page::first(ROWS_MAX))? {
         if !rests(row.state) {
             return Ok(Some(Unrest::new(format!("tenant {} is {}", row.id, row.state))));

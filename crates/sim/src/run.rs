@@ -64,7 +64,11 @@ impl std::fmt::Display for Report {
 }
 
 /// Runs one seed. With a planted bug, the bug must have been switched on for this thread by the caller.
-pub fn run(seed: u64, aloud: bool, prepare: impl FnOnce(&World) -> Result<(), WorldFault>) -> Result<Report, WorldFault> {
+pub fn run(
+    seed: u64,
+    aloud: bool,
+    prepare: impl FnOnce(&World) -> Result<(), WorldFault>,
+) -> Result<Report, WorldFault> {
     let swarm = Swarm::pick(seed);
     let mut world = World::new(seed, swarm, aloud)?;
     prepare(&world)?;

@@ -174,7 +174,8 @@ fn operator(db: &Db, door: &FrontDoor, ports: &Ports, known: &[Person]) -> Resul
 }
 
 fn lifetime() -> Result<TokenLifetimeS, SeedFault> {
-    let out = |error: model::number::OutOfRange| SeedFault::Unreadable { what: "a lifetime".into(), why: error.to_string() };
+    let out =
+        |error: model::number::OutOfRange| SeedFault::Unreadable { what: "a lifetime".into(), why: error.to_string() };
     TokenLifetimeS::try_from(LIFETIME_S).map_err(out)
 }
 

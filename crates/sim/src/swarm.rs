@@ -32,6 +32,8 @@ pub struct Swarm {
     pub client: u64,
     /// Of what clients ask, this many per mille are launches and releases.
     pub client_appetite: u64,
+    /// Whoever launched something gives it back at once, per mille.
+    pub client_regret: u64,
     /// How many steps the bad time lasts.
     pub steps: u64,
     /// Everything is given back in the end.
@@ -52,7 +54,7 @@ impl Swarm {
             loss: rate(600, 250),
             duplication: rate(600, 300),
             delay: rate(700, 400),
-            delay_steps_max: rate(800, 60),
+            delay_steps_max: rate(800, 120),
         };
         let hosts = HostWeather {
             provision_fails: rate(400, 300),
@@ -78,6 +80,7 @@ impl Swarm {
             liar: rate(400, 150),
             client: 350 + dice.below(500),
             client_appetite: 300 + dice.below(500),
+            client_regret: dice.below(400),
             steps: 200 + dice.below(200),
             give_back: dice.chance(500),
         }

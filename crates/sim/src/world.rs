@@ -363,7 +363,7 @@ impl World {
         let now = self.clock.now();
         let call = if !self.healed {
             let asks = self.dice.chance(self.swarm.client);
-            if asks { self.clients.next(self.swarm.client_appetite, now) } else { None }
+            if asks { self.clients.next(&self.swarm, now) } else { None }
         } else {
             match self.clients.unanswered() {
                 None if self.swarm.give_back => self.clients.give_back(),

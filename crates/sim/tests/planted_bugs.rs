@@ -4,7 +4,7 @@
 use model::planted::Bug;
 use sim::{
     planted::{breaks, run_planted},
-    run::{Report, on_all_cores},
+    run::{Report, on_all_cores, run},
 };
 
 const SEEDS: u64 = 200;
@@ -16,7 +16,10 @@ fn caught(bug: Bug) {
     let Some(report) = reports.into_iter().find(failed) else {
         panic!("nobody noticed {bug} in {SEEDS} seeds");
     };
-    assert!(report.broke(breaks(bug)), "{bug} should break {}:\n{report}", breaks(bug));
+    assert!(report.broke(breaks(bug)), "{bug} should break {}:\n{report} --planted {bug}", breaks(bug));
+    // The same world without the bug is a good one: it was the bug that was seen.
+    let without = run(report.seed, false, |_| Ok(())).unwrap();
+    assert!(without.failure.is_none(), "{without}");
 }
 
 macro_rules! bugs {

@@ -7,6 +7,7 @@
 //!
 //! ```text
 //! look_us:  NULL (rests) ── poke ──▶ now ── set_wait ──▶ now + look_again ── due ──▶ …
+//!                                     ├──── look_again (all is well, no wait) ──▶ now + after ── due ──▶ …
 //!                                     └──── rest (Forget) ──▶ NULL
 //! ```
 
@@ -184,7 +185,7 @@ pub struct Overdue {
 struct Texts {
     due: &'static str,
     set_wait: &'static str,
-    rest: &'static str,
+    end_wait: &'static str,
     poke: &'static str,
     fault: &'static str,
     overdue: &'static str,
@@ -208,11 +209,11 @@ macro_rules! texts {
                 "THEN wait_until_us ELSE $7 END, look_us = CASE WHEN look_us IS NOT DISTINCT FROM $3 THEN $8 ELSE ",
                 "look_us END, faults = 0, last_fault = NULL WHERE id = $1 AND version = $2"
             ),
-            rest: concat!(
+            end_wait: concat!(
                 "UPDATE ",
                 $table,
                 " SET wait_code = NULL, wait_because = NULL, wait_source = NULL, wait_until_us = NULL, look_us = CASE ",
-                "WHEN look_us IS NOT DISTINCT FROM $3 THEN NULL ELSE look_us END, faults = 0, last_fault = NULL ",
+                "WHEN look_us IS NOT DISTINCT FROM $3 THEN $4 ELSE look_us END, faults = 0, last_fault = NULL ",
                 "WHERE id = $1 AND version = $2"
             ),
             poke: concat!("UPDATE ", $table, " SET ", look_at_once!("$2"), " WHERE id = $1"),
@@ -276,7 +277,17 @@ pub fn set_wait(
 
 /// Lets a row rest until somebody pokes it. `StaleVersion` when the row has moved on since it was seen.
 pub fn rest(tx: &mut Tx<'_>, living: Living, seen: Seen<'_>) -> Result<(), StoreError> {
-    tx.execute_one(living.texts().rest, &[seen.id.into(), seen.version.into(), seen.look.into()])
+    end_wait(tx, living, seen, None)
+}
+
+/// Ends the wait of a row, if it has one, and looks at it again at `look`. `StaleVersion` when the row has moved on since
+/// it was seen.
+pub fn look_again(tx: &mut Tx<'_>, living: Living, seen: Seen<'_>, look: Timestamp) -> Result<(), StoreError> {
+    end_wait(tx, living, seen, Some(look))
+}
+
+fn end_wait(tx: &mut Tx<'_>, living: Living, seen: Seen<'_>, look: Option<Timestamp>) -> Result<(), StoreError> {
+    tx.execute_one(living.texts().end_wait, &[seen.id.into(), seen.version.into(), seen.look.into(), look.into()])
 }
 
 /// Asks the driver to look at a row at once. Changes only *when* it looks; an absent row is no error.

@@ -38,6 +38,8 @@ pub struct OperationRow {
     pub created: Timestamp,
     /// When it ended.
     pub finished: Option<Timestamp>,
+    /// The state its subject is in, while it runs.
+    pub subject_state: Option<String>,
 }
 
 /// An operation to record.
@@ -66,7 +68,10 @@ pub struct OperationNew<'a> {
 macro_rules! selected {
     () => {
         "SELECT o.id, o.kind, o.noun, o.subject_id, o.tenant_id, o.project_id, o.created_by, o.state, o.succeeds_in, \
-         o.fails_in, o.result, o.created_us, o.finished_us FROM operations o"
+         o.fails_in, o.result, o.created_us, o.finished_us, CASE WHEN o.state <> 'running' THEN NULL \
+         WHEN o.noun = 'allocation' THEN (SELECT a.state FROM allocations a WHERE a.id = o.subject_id) \
+         WHEN o.noun = 'project' THEN (SELECT p.state FROM projects p WHERE p.id = o.subject_id) \
+         WHEN o.noun = 'tenant' THEN (SELECT t.state FROM tenants t WHERE t.id = o.subject_id) END FROM operations o"
     };
 }
 // Whoever asked may follow; so may everybody who sees what the operation is about.
@@ -123,6 +128,7 @@ fn read(row: &Row) -> Result<OperationRow, StoreError> {
         result: row.opt_text(10)?.map(str::to_owned),
         created: row.timestamp(11)?,
         finished: row.opt_timestamp(12)?,
+        subject_state: row.opt_text(13)?.map(str::to_owned),
     })
 }
 

@@ -214,8 +214,9 @@ async fn patience_ends_and_long_waits_are_left_to_the_caller() {
 
     let later = Problem::new(Code::RateLimited, "slow down");
     let text = serde_json::to_string(&later).unwrap();
-    let server = Server::start(vec![reply(429, "retry-after: 3600\r\n", &text), down()]);
+    let server = Server::start(vec![reply(429, "retry-after: 3600\r\nx-request-id: req-7\r\n", &text), down()]);
     let error = server.client().call(release()).await.unwrap_err();
+    assert!(matches!(&error, ClientError::Problem { request_id: Some(id), .. } if id == "req-7"), "{error:?}");
     assert_eq!(error.problem().and_then(|problem| problem.retry_after_s), Some(3600));
     assert_eq!(server.requests().len(), 1);
 }

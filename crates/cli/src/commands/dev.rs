@@ -7,7 +7,7 @@ use control::{
     http::{HttpConfig, Rate},
 };
 use model::identity::Role;
-use sim::dev::{DevSeed, seed_dev, spawn_fleet};
+use sim::dev::{DevSeed, Pace, seed_dev, spawn_fleet};
 use std::{
     fs::{File, TryLockError},
     io::ErrorKind,
@@ -43,9 +43,12 @@ pub struct Dev {
     /// Where to listen; port 0 takes a free one, and the address is printed
     #[arg(long, default_value = "127.0.0.1:7070", value_name = "ADDR")]
     listen: SocketAddr,
-    /// Requests a second that each token may make, averaged over a minute
+    /// Requests a second that each token, and each address without one, may make, averaged over a minute
     #[arg(long, default_value_t = 100, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     rate_limit_per_s: u32,
+    /// Simulated hosts build, stop and wipe at once, for scripts that do not want to wait
+    #[arg(long)]
+    instant: bool,
     #[command(flatten)]
     logging: Logging,
 }
@@ -126,7 +129,8 @@ pub async fn dev(global: &Global, dev: Dev) -> Result<(), Failure> {
     let http = HttpConfig { rate, stranger_rate: rate, ..HttpConfig::new(dev.listen) };
     let setup = Setup { db, ports: ports.clone(), replica: "dev".to_owned(), lease_ttl_s: 10, http };
     let running = Replica::start(setup).await?;
-    let fleet = spawn_fleet(fleet_db, running.node_plane(), ports, &kept)
+    let pace = if dev.instant { Pace { provision_ms: 0, stop_ms: 0, wipe_ms: 0 } } else { Pace::default() };
+    let fleet = spawn_fleet(fleet_db, running.node_plane(), ports, &kept, pace)
         .map_err(|error| Failure::Local(format!("the simulated fleet could not start: {error}")))?;
     announce(&welcome(&running.url(), &seeded, &folder))?;
     ending.asked().await;

@@ -1,6 +1,7 @@
 //! What every command does, one file a noun.
 
 pub mod allocation;
+pub mod apply;
 pub mod audit;
 pub mod config;
 pub mod database;
@@ -52,6 +53,7 @@ pub async fn run(cli: Cli) -> Result<(), Failure> {
         Command::Status => platform::status(&session()?).await,
         Command::Waits => platform::waits(&session()?).await,
         Command::Whoami => platform::whoami(&session()?).await,
+        Command::Apply(apply) => apply::apply(&session()?, apply).await,
         Command::Serve(serve) => serve::serve(&global, serve).await,
         Command::Dev(dev) => dev::dev(&global, dev).await,
         Command::Verify(verify) => database::verify(&global, &verify).await,

@@ -45,8 +45,8 @@ pub struct Logging {
     /// How log lines look; they go to standard error
     #[arg(long, default_value = "human", value_name = "FORMAT")]
     pub log_format: LogStyle,
-    /// Where to send spans, such as http://127.0.0.1:4318/v1/traces; needs a build with OpenTelemetry
-    #[arg(long, env = "GPUAAS_OTLP_ENDPOINT", value_name = "URL")]
+    /// The OpenTelemetry collector to send spans to, such as http://127.0.0.1:4318 [default: OTEL_EXPORTER_OTLP_ENDPOINT]; needs a build with the otel feature
+    #[arg(long, value_name = "URL")]
     pub otlp_endpoint: Option<String>,
 }
 
@@ -58,9 +58,27 @@ impl Logging {
             LogStyle::Json => LogFormat::Json,
         };
         let colour = global.color != output::Color::Never;
-        let config = LogConfig { format, filter: self.log.clone(), colour, otlp_endpoint: self.otlp_endpoint.clone() };
+        // What is set for every program of a machine must not keep one from starting that was built without spans.
+        let from_environment = |name: &str| if cfg!(feature = "otel") { std::env::var(name).ok() } else { None };
+        let otlp_endpoint = spans_address(self.otlp_endpoint.as_deref(), from_environment);
+        let config = LogConfig { format, filter: self.log.clone(), colour, otlp_endpoint };
         observability::init(&config).map_err(|error| Failure::Usage(error.to_string()))
     }
+}
+
+/// Where spans go: the flag, else what OpenTelemetry's own variables say. A collector has one address and takes spans under
+/// a path of it; only the variable for spans alone names that path itself.
+fn spans_address(flag: Option<&str>, variable: impl Fn(&str) -> Option<String>) -> Option<String> {
+    const PATH: &str = "/v1/traces";
+    let set = |name: &str| variable(name).filter(|value| !value.is_empty());
+    let under = |base: &str| match base.trim_end_matches('/') {
+        base if base.ends_with(PATH) => base.to_owned(),
+        base => format!("{base}{PATH}"),
+    };
+    if let Some(flag) = flag {
+        return Some(under(flag));
+    }
+    set("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT").or_else(|| set("OTEL_EXPORTER_OTLP_ENDPOINT").map(|base| under(&base)))
 }
 
 /// How to serve.
@@ -238,4 +256,25 @@ pub async fn serve(global: &Global, serve: Serve) -> Result<(), Failure> {
     tracing::info!("ending");
     ending.unless_asked_again(running.stop()).await;
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spans_go_where_the_flag_or_the_standard_variables_say() {
+        let set = |pairs: &'static [(&str, &str)]| {
+            move |name: &str| pairs.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned())
+        };
+        assert_eq!(spans_address(None, set(&[])), None);
+        assert_eq!(spans_address(None, set(&[("OTEL_EXPORTER_OTLP_ENDPOINT", "")])), None);
+        let base = set(&[("OTEL_EXPORTER_OTLP_ENDPOINT", "http://c:4318/")]);
+        assert_eq!(spans_address(None, base).as_deref(), Some("http://c:4318/v1/traces"));
+        assert_eq!(spans_address(Some("http://f:1"), base).as_deref(), Some("http://f:1/v1/traces"));
+        assert_eq!(spans_address(Some("http://f:1/v1/traces"), base).as_deref(), Some("http://f:1/v1/traces"));
+        let own =
+            set(&[("OTEL_EXPORTER_OTLP_ENDPOINT", "http://c"), ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "http://t/x")]);
+        assert_eq!(spans_address(None, own).as_deref(), Some("http://t/x"));
+    }
 }

@@ -169,7 +169,9 @@ fn read_request(stream: &TcpStream) -> Option<Asked> {
     }
     let mut asked = Asked { method, target, headers, body: String::new() };
     let length = asked.header("content-length").and_then(|text| text.parse().ok()).unwrap_or(0);
-    reader.take(length).read_to_string(&mut asked.body).ok()?;
+    let mut body = Vec::new();
+    reader.take(length).read_to_end(&mut body).ok()?;
+    asked.body = String::from_utf8_lossy(&body).into_owned();
     Some(asked)
 }
 

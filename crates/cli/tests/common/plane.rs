@@ -18,7 +18,12 @@ pub struct Plane {
 impl Plane {
     /// Starts `serve` or `dev` and waits for the address on its first line.
     pub fn start(home: &Path, words: &[&str]) -> Self {
-        let mut child = gpuaas(home).args(words).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+        Self::start_with(gpuaas(home), words)
+    }
+
+    /// The same with an environment of its own.
+    pub fn start_with(mut command: Command, words: &[&str]) -> Self {
+        let mut child = command.args(words).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
         let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
         match lines.next() {
             Some(Ok(url)) if url.starts_with("http://127.0.0.1:") => Self { url, child, lines },
@@ -51,4 +56,24 @@ impl Drop for Plane {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+/// The store of a test.
+pub fn store_url(home: &Path) -> String {
+    format!("sqlite:{}", home.join("store.db").display())
+}
+
+/// The token of the first operator.
+pub fn operator_token(home: &Path) -> String {
+    let made = ran(gpuaas(home)
+        .args(["bootstrap", "--database", &store_url(home), "--email", "ops@cloud.example", "-o", "json"])
+        .output()
+        .unwrap());
+    assert_eq!(made.code, 0, "{}", made.stderr);
+    serde_json::from_str::<serde_json::Value>(&made.stdout).unwrap()["secret"].as_str().unwrap().to_owned()
+}
+
+/// A control plane on that store.
+pub fn serve(home: &Path) -> Plane {
+    Plane::start(home, &["serve", "--database", &store_url(home), "--listen", "127.0.0.1:0", "--log", "warn"])
 }

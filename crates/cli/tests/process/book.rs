@@ -72,8 +72,6 @@ pub struct Tally {
     pub acked: usize,
     pub refused: usize,
     pub unknown: usize,
-    /// Of the unknown ones, how many had come true.
-    pub replayed: usize,
 }
 
 #[derive(Debug, Default)]

@@ -61,9 +61,10 @@ impl Wish {
         let desk = &ground.desks[self.desk];
         let (path, body) = match self.kind {
             Kind::Tenant => ("/api/v1/tenants".to_owned(), Some(json!({ "slug": name, "name": "Made under fire" }))),
-            Kind::Region => {
-                ("/api/v1/regions".to_owned(), Some(json!({ "slug": name, "name": "Made under fire", "enabled": false })))
-            }
+            Kind::Region => (
+                "/api/v1/regions".to_owned(),
+                Some(json!({ "slug": name, "name": "Made under fire", "enabled": false })),
+            ),
             Kind::Project => (
                 format!("/api/v1/tenants/{}/projects", ground.tenant_id),
                 Some(json!({ "slug": name, "name": "Made under fire", "gpu_cap": 0 })),
@@ -74,7 +75,8 @@ impl Wish {
             ),
             Kind::Launch => {
                 let (sku_id, gpu_count) = &ground.wares[self.ware];
-                let body = json!({ "name": name, "sku_id": sku_id, "gpu_count": gpu_count, "region_id": ground.region_id });
+                let body =
+                    json!({ "name": name, "sku_id": sku_id, "gpu_count": gpu_count, "region_id": ground.region_id });
                 (format!("/api/v1/projects/{}/allocations", desk.project_id), Some(body))
             }
             Kind::Release => {
@@ -85,8 +87,8 @@ impl Wish {
     }
 }
 
-/// The most allocations a client holds before it gives one back.
-const HELD_MAX: usize = 3;
+/// As many allocations each client holds on to, so that they run for a while before it gives one back.
+const HELD_MIN: usize = 2;
 /// A request that has no answer after this long has none.
 const ANSWER_WITHIN: Duration = Duration::from_secs(4);
 
@@ -95,6 +97,8 @@ struct Worker {
     http: Http,
     desk: usize,
     held: VecDeque<String>,
+    /// The last launch was refused.
+    full: bool,
 }
 
 /// The clients, what they share, and what they remember between two lives of a server.
@@ -115,8 +119,13 @@ pub struct Busy {
 
 impl Crowd {
     pub fn new(size: usize, ground: Arc<Ground>, addresses: &Addresses, dice: &mut Dice) -> Self {
-        let worker =
-            |desk| Worker { dice: dice.fork(), http: Http::default(), desk: desk % ground.desks.len(), held: VecDeque::new() };
+        let worker = |desk| Worker {
+            dice: dice.fork(),
+            http: Http::default(),
+            desk: desk % ground.desks.len(),
+            held: VecDeque::new(),
+            full: false,
+        };
         let (workers, numbers, book) = ((0..size).map(worker).collect(), Arc::default(), Arc::default());
         Self { workers, numbers, addresses: addresses.clone(), book, ground }
     }
@@ -178,6 +187,7 @@ impl Shift {
             match (&fate, wish.kind) {
                 (Fate::NeverSent, Kind::Release) => worker.held.extend(wish.allocation.clone()),
                 (Fate::Acked(promise), Kind::Launch) => worker.held.push_back(promise.id.clone()),
+                (Fate::Refused(_), Kind::Launch) => worker.full = true,
                 _ => {}
             }
             if fate != Fate::NeverSent {
@@ -195,19 +205,23 @@ impl Shift {
 
     fn wish(&self, worker: &mut Worker) -> Wish {
         let number = self.numbers.fetch_add(1, Ordering::Relaxed);
-        let (roll, desk) = (worker.dice.below(16), worker.desk);
+        let (roll, desk) = (worker.dice.below(32), worker.desk);
         // Whole nodes are few; most launches are slices.
         let ware = [0, 0, 0, 1, 1, 1, 2, 2, 2, 2, 2, 3][worker.dice.below(12)];
         let mut wish = Wish { kind: Kind::Launch, number, desk, ware, allocation: None };
         wish.kind = match roll {
-            0 | 1 => Kind::Tenant,
-            2 => Kind::Region,
-            3..=5 => Kind::Project,
-            6..=8 => Kind::Token,
-            _ if worker.held.len() >= HELD_MAX || (roll > 13 && !worker.held.is_empty()) => Kind::Release,
+            0 => Kind::Tenant,
+            1 => Kind::Project,
+            2..=6 => Kind::Region,
+            7..=18 => Kind::Token,
+            19..=24 if worker.held.len() > HELD_MIN || (worker.full && !worker.held.is_empty()) => Kind::Release,
+            // After a refusal the next launch is left out, so that others can give something back.
+            _ if std::mem::take(&mut worker.full) => Kind::Token,
             _ => Kind::Launch,
         };
-        if wish.kind == Kind::Launch && let Some(found) = self.book.lock().unwrap().found.pop() {
+        if wish.kind == Kind::Launch
+            && let Some(found) = self.book.lock().unwrap().found.pop()
+        {
             // A launch whose answer was lost turned out to be there: nobody holds it yet.
             worker.held.push_front(found.1);
             (wish.kind, wish.desk) = (Kind::Release, found.0);
@@ -225,4 +239,3 @@ impl std::ops::Deref for Busy {
         &self.idle
     }
 }
-

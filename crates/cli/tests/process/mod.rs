@@ -46,6 +46,28 @@ pub fn count(share: usize, all: usize) -> usize {
     if std::env::var_os("GPUAAS_SOAK").is_some_and(|word| word == "1") { all } else { share }
 }
 
+/// A folder for one test, with the logs of its processes. When the test fails it stays, to be looked at.
+pub struct Home(Option<tempfile::TempDir>);
+
+impl Home {
+    pub fn new() -> Self {
+        Self(Some(tempfile::tempdir().unwrap()))
+    }
+
+    pub fn path(&self) -> &Path {
+        self.0.as_ref().unwrap().path()
+    }
+}
+
+impl Drop for Home {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            let kept = self.0.take().map(tempfile::TempDir::keep);
+            eprintln!("what the processes left is kept in {}", kept.unwrap_or_default().display());
+        }
+    }
+}
+
 /// Runs the auditor against a store.
 pub fn verify(home: &Path, database: &str) {
     let mut command = server::gpuaas(home);

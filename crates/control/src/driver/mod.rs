@@ -2,10 +2,11 @@
 //! the answer out, one decision a look. Which noun it is does not matter here; each has one file beside this one.
 //!
 //! ```text
-//! due ──▶ load ──▶ decide ──┬─ Wait   ──▶ stored with its reason; next look later
-//!                           ├─ Do     ──▶ the effect, outside of any transaction of this loop; look again
-//!                           ├─ Enter  ──▶ compare-and-swap, event, operations, pokes in one transaction; look again
-//!                           └─ Forget ──▶ rests until poked
+//! due ──▶ load ──▶ decide ──┬─ Wait      ──▶ stored with its reason; next look later
+//!                           ├─ LookAgain ──▶ no wait, since all is well; next look later
+//!                           ├─ Do        ──▶ the effect, outside of any transaction of this loop; look again
+//!                           ├─ Enter     ──▶ compare-and-swap, event, operations, pokes in one transaction; look again
+//!                           └─ Forget    ──▶ rests until poked
 //! ```
 //!
 //! A thing that cannot be looked at (its row is corrupt, its decider panics, the store refuses its change) is set aside with a
@@ -192,6 +193,10 @@ fn look<L: Living>(hands: &mut Hands<'_>, id: &str) -> Result<(), StoreError> {
     let next = L::decide(&looked, now);
     match next {
         Next::Wait(wait) => store_wait::<L>(leader, looked, wait),
+        Next::LookAgain { after_s } => {
+            let look = now.plus_seconds(after_s.max(1));
+            leader.commit(move |tx, _| living::look_again(tx, L::TABLE, L::seen(&looked), look))
+        }
         Next::Do(effect) => {
             tracing::debug!(noun = ?L::TABLE, id, ?effect, "doing");
             L::perform(hands, &looked, effect)

@@ -187,10 +187,12 @@ pub(crate) fn accepted(text: &str) -> &str {
     if text.starts_with("missing field `") {
         return "a value: the field is required";
     }
-    if text.starts_with("unknown field `") {
-        return text.split_once(", ").map_or("no such field", |(_, expected)| expected);
+    // What was given stands before the last comma; the caller knows it, and it may be long.
+    match text.rsplit_once(", expected ") {
+        Some((_, expected)) => expected,
+        None if text.starts_with("unknown field `") => "no such field",
+        None => text.strip_prefix("expected ").unwrap_or(text),
     }
-    text.strip_prefix("expected ").unwrap_or(text)
 }
 
 fn pointer(path: &serde_path_to_error::Path) -> String {

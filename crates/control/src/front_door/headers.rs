@@ -18,6 +18,7 @@ pub(crate) struct Read {
     pub(crate) idempotency_key: Option<String>,
     pub(crate) if_match: Option<i64>,
     pub(crate) last_event_id: Option<i64>,
+    pub(crate) none_match: Option<rules::NoneMatch>,
 }
 
 /// Reads what this operation looks at.
@@ -56,10 +57,9 @@ fn idempotency_key(headers: &Headers) -> Result<String, Problem> {
     rules::idempotency_key(given).map(str::to_owned)
 }
 
-/// Whether an `If-None-Match` names this entity tag.
-pub(crate) fn none_match(headers: &Headers, etag: &str) -> bool {
-    let Some(given) = headers.if_none_match.as_deref() else { return false };
-    given.trim() == "*" || given.split(',').any(|tag| tag.trim().trim_start_matches("W/") == etag)
+/// Reads which versions the caller has already.
+pub(crate) fn none_match(headers: &Headers) -> Result<Option<rules::NoneMatch>, Problem> {
+    headers.if_none_match.as_deref().map(rules::if_none_match).transpose()
 }
 
 #[cfg(test)]

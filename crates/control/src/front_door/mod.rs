@@ -25,7 +25,6 @@ use std::sync::Arc;
 use api::{Operation, Problem};
 use store::{Db, Tx};
 
-pub(crate) use body::invalid as invalid_body;
 pub use context::{About, Answer, Ctx, Input, Work};
 pub use refusal::Refusal;
 pub(crate) use refusal::internal;

@@ -27,7 +27,10 @@ pub(crate) struct Parsed {
 /// Reads a request. Nothing here needs the store.
 pub(crate) fn read(route: &Route, path: Vec<(String, String)>, request: &Request) -> Result<Parsed, Problem> {
     let query = parameters::query_pairs(request.query.as_deref(), &route.query_names)?;
-    let headers = headers::read(&request.headers, &route.operation)?;
+    let mut headers = headers::read(&request.headers, &route.operation)?;
+    if route.may_be_unchanged {
+        headers.none_match = headers::none_match(&request.headers)?;
+    }
     let bound = (route.bind)(&Raw {
         path: &path,
         query: &query,
@@ -210,7 +213,7 @@ impl Call {
         }
         if let Some(version) = outcome.version {
             let etag = format!("\"{version}\"");
-            if !self.operation.is_mutating() && headers::none_match(&self.request.headers, &etag) {
+            if work.headers.none_match.as_ref().is_some_and(|given| given.names(&etag)) {
                 return Response::empty(304).with("ETag", etag);
             }
             response = response.with("ETag", etag);

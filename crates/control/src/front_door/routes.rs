@@ -50,6 +50,8 @@ type Bind = Box<dyn Fn(&Raw<'_>) -> Result<Bound, Problem> + Send + Sync>;
 pub(crate) struct Route {
     pub(crate) operation: Operation,
     pub(crate) query_names: Vec<String>,
+    /// Whether the answer may be that nothing has changed.
+    pub(crate) may_be_unchanged: bool,
     pub(crate) bind: Bind,
 }
 
@@ -61,13 +63,16 @@ pub(crate) fn route<E: Endpoint>(use_case: UseCase<E>) -> Route {
     let schema = schemars::SchemaGenerator::default().into_root_schema_for::<E::Query>();
     let names = schema.get("properties").and_then(serde_json::Value::as_object);
     let query_names = names.map(|names| names.keys().cloned().collect()).unwrap_or_default();
-    Route { operation: E::OPERATION, query_names, bind: Box::new(move |raw| bind::<E>(use_case, raw)) }
+    let may_be_unchanged = api::openapi::may_be_unchanged(&api::endpoint::describe::<E>());
+    let bind = Box::new(move |raw: &Raw<'_>| bind::<E>(use_case, raw));
+    Route { operation: E::OPERATION, query_names, may_be_unchanged, bind }
 }
 
 fn bind<E: Endpoint>(use_case: UseCase<E>, raw: &Raw<'_>) -> Result<Bound, Problem> {
     let path: E::Path = parameters::typed(raw.path)?;
     let query: E::Query = parameters::typed(raw.query)?;
     let body: E::Body = body::read(&E::OPERATION, E::has_body(), raw.content_type, raw.body)?;
+    E::check(&body).map_err(|error| body::invalid(&error.pointer, &error.detail))?;
     let canonical = written(&body)?;
     let (if_match, last_event_id) = (raw.headers.if_match, raw.headers.last_event_id);
     let run = move |ctx: &mut Ctx<'_, '_>| {

@@ -36,12 +36,15 @@ pub(super) struct Pages {
 const HTML: &str = "text/html; charset=utf-8";
 const TEXT: &str = "text/plain; charset=utf-8";
 
-const START: &str = "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" \
-    content=\"width=device-width, initial-scale=1\"><title>gpuaas</title><link rel=\"stylesheet\" href=\"/docs/reference.css\">\
-    </head><body><main id=\"main\"><h1>gpuaas</h1><p>This is the control plane. The portal is not built into this \
-    binary; use the API or the <code>gpuaas</code> command.</p><ul><li><a href=\"/docs/api\">API reference</a></li>\
-    <li><a href=\"/docs/errors\">Problem codes</a></li><li><a href=\"/openapi.json\">OpenAPI</a></li>\
-    <li><a href=\"/asyncapi.json\">AsyncAPI</a></li></ul></main></body></html>\n";
+const START: &str = "<!DOCTYPE html><html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" \
+    content=\"width=device-width, initial-scale=1\"><meta name=\"color-scheme\" content=\"light dark\">\
+    <title>gpuaas</title><link rel=\"stylesheet\" href=\"/docs/reference.css\"></head><body><header class=\"bar\">\
+    <a class=\"brand\" href=\"/\">gpuaas</a></header><div class=\"columns start\"><main id=\"main\"><h1>gpuaas control plane</h1>\
+    <p>The portal is not built into this binary; use the API or the <code>gpuaas</code> \
+    command.</p><ul><li><a href=\"/docs/api\">API reference</a></li><li><a href=\"/docs/errors\">Problem codes</a></li>\
+    <li><a href=\"/openapi.json\">OpenAPI</a> and <a href=\"/asyncapi.json\">AsyncAPI</a> documents</li>\
+    <li><a href=\"/healthz\">Health</a>, <a href=\"/readyz\">readiness</a> and <a href=\"/metrics\">metrics</a></li>\
+    </ul></main></div></body></html>\n";
 
 impl Pages {
     /// The page at a path.

@@ -51,8 +51,9 @@ fn allocation_show(ctx: &mut Ctx<'_, '_>, input: Input<AllocationShow>) -> Resul
 fn allocation_launch(ctx: &mut Ctx<'_, '_>, input: Input<AllocationLaunch>) -> Result<Answer<OperationView>, Refusal> {
     let (project, body) = (ctx.project(&input.path.project_id)?, &input.body);
     let sku = skus::get(ctx.tx, &body.sku_id)?.ok_or_else(|| unknown("/sku_id"))?;
-    let admission = engine::admit(&admission_input(ctx, &project, &sku, body)?);
-    refuse_unless_admitted(&admission)?;
+    let looked_at = admission_input(ctx, &project, &sku, body)?;
+    let admission = engine::admit(&looked_at);
+    refuse_unless_admitted(&admission, &looked_at)?;
     let id = AllocationId::from_parts(ctx.stamp.now, ctx.stamp.bits());
     let new = allocations::AllocationNew {
         id: &id,
@@ -102,7 +103,7 @@ fn admission_input(
     })
 }
 
-fn refuse_unless_admitted(admission: &Admission) -> Result<(), Refusal> {
+fn refuse_unless_admitted(admission: &Admission, input: &AdmitInput) -> Result<(), Refusal> {
     let Some(first) = admission.first_refusal() else { return Ok(()) };
     let code = match first.code {
         CheckCode::TenantActive | CheckCode::ProjectActive => Code::StateConflict,
@@ -111,7 +112,26 @@ fn refuse_unless_admitted(admission: &Admission) -> Result<(), Refusal> {
     };
     let refused = admission.checks.iter().filter(|check| check.outcome == CheckOutcome::Refused);
     let problem = Problem::new(code, first.detail.clone());
-    Err(refused.fold(problem, |problem, check| problem.with_field(place(check.code), check.detail.clone())).into())
+    let named = |problem: Problem, code| problem.with_field(place(code), accepted_instead(code, input));
+    Err(refused.fold(problem, |problem, check| named(problem, check.code)).into())
+}
+
+/// What would pass the check.
+fn accepted_instead(check: CheckCode, input: &AdmitInput) -> String {
+    match check {
+        CheckCode::TenantActive => "a project of a tenant that is active".to_owned(),
+        CheckCode::ProjectActive => "a project that is active".to_owned(),
+        CheckCode::RegionEnabled => "the id of a region that is enabled".to_owned(),
+        CheckCode::SkuEnabled => "the id of a SKU that is enabled".to_owned(),
+        CheckCode::CountSellable => {
+            let counts: Vec<String> = input.sku_gpu_counts.iter().map(u32::to_string).collect();
+            format!("one of {}", counts.join(", "))
+        }
+        CheckCode::GpuCap => match input.project_gpu_cap.saturating_sub(input.project_gpus_held) {
+            0 => "no launch until some of the project's GPUs are released or its cap is raised".to_owned(),
+            left => format!("at most {left}"),
+        },
+    }
 }
 
 const fn place(check: CheckCode) -> &'static str {

@@ -13,7 +13,7 @@ use store::{pools, pools::PoolRow, regions, regions::RegionRow, skus, skus::SkuR
 
 use super::{name_taken, still_in_use, unknown};
 use crate::{
-    front_door::{Answer, Ctx, Input, Refusal, Route, internal, invalid_body, route},
+    front_door::{Answer, Ctx, Input, Refusal, Route, internal, route},
     views,
 };
 
@@ -146,10 +146,6 @@ fn sku_create(ctx: &mut Ctx<'_, '_>, input: Input<SkuCreate>) -> Result<Answer<S
     let (id, body) = (SkuId::from_parts(ctx.stamp.now, ctx.stamp.bits()), &input.body);
     let mut gpu_counts: Vec<i64> = body.gpu_counts.iter().map(|count| count.get()).collect();
     gpu_counts.sort_unstable();
-    gpu_counts.dedup();
-    if gpu_counts.len() != body.gpu_counts.len() || !(1..=8).contains(&gpu_counts.len()) {
-        return Err(invalid_body("/gpu_counts", "1 to 8 different counts").into());
-    }
     let terms = skus::SkuTerms {
         name: body.name.clone(),
         gpu_counts,

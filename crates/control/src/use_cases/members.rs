@@ -18,7 +18,7 @@ use store::{StoreError, members, members::MemberRow, principals, projects};
 
 use super::{tenancy::refuse_if_going, unknown};
 use crate::{
-    front_door::{Answer, Ctx, Input, Refusal, Route, internal, invalid_body, route},
+    front_door::{Answer, Ctx, Input, Refusal, Route, internal, route},
     views,
 };
 
@@ -44,7 +44,6 @@ fn member_create(ctx: &mut Ctx<'_, '_>, input: Input<MemberCreate>) -> Result<An
     let tenant = ctx.tenant(&input.path.tenant_id)?;
     refuse_if_going("tenant", tenant.state, tenant.desired)?;
     let body = &input.body;
-    check_place(body.role, body.project_id.is_some())?;
     check_project(ctx, body, &tenant.id)?;
     let principal_id = principal_of(ctx, &body.subject, &tenant.id)?;
     let id = MemberId::from_parts(ctx.stamp.now, ctx.stamp.bits());
@@ -65,18 +64,6 @@ fn member_create(ctx: &mut Ctx<'_, '_>, input: Input<MemberCreate>) -> Result<An
     })?;
     let row = members::get(ctx.tx, &id)?.ok_or_else(internal)?;
     Ok(answer(row).at(format!("/api/v1/members/{id}")))
-}
-
-fn check_place(role: MemberRole, in_project: bool) -> Result<(), Refusal> {
-    match (role, in_project) {
-        (MemberRole::ProjectMember, false) => {
-            Err(invalid_body("/project_id", "a project: project_member holds in one").into())
-        }
-        (MemberRole::TenantAdmin, true) => {
-            Err(invalid_body("/project_id", "no project: tenant_admin holds in the whole tenant").into())
-        }
-        _ => Ok(()),
-    }
 }
 
 fn check_project(ctx: &mut Ctx<'_, '_>, body: &MemberCreateBody, tenant_id: &TenantId) -> Result<(), Refusal> {
@@ -131,10 +118,10 @@ fn member_update(ctx: &mut Ctx<'_, '_>, input: Input<MemberUpdate>) -> Result<An
     ctx.check_version(input.if_match, row.version)?;
     match (input.body.role, row.project_id.is_some()) {
         (MemberRole::ProjectMember, false) => {
-            return Err(invalid_body("/role", "tenant_admin or viewer: the membership is in the whole tenant").into());
+            return Err(elsewhere("The membership is in the whole tenant.", "tenant_admin or viewer"));
         }
         (MemberRole::TenantAdmin, true) => {
-            return Err(invalid_body("/role", "project_member or viewer: the membership is in one project").into());
+            return Err(elsewhere("The membership is in one project.", "project_member or viewer"));
         }
         _ => {}
     }
@@ -143,6 +130,11 @@ fn member_update(ctx: &mut Ctx<'_, '_>, input: Input<MemberUpdate>) -> Result<An
     }
     members::set_role(ctx.tx, &mut ctx.stamp, &row, input.body.role)?;
     Ok(answer(members::get(ctx.tx, &row.id)?.ok_or_else(internal)?))
+}
+
+/// A role that does not go with where the membership is.
+fn elsewhere(detail: &str, accepted: &str) -> Refusal {
+    Problem::new(Code::StateConflict, detail).with_field("/role", accepted).into()
 }
 
 fn member_remove(ctx: &mut Ctx<'_, '_>, input: Input<MemberRemove>) -> Result<Answer<Nothing>, Refusal> {

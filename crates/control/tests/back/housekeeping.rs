@@ -4,6 +4,7 @@ use control::bootstrap::{self, FirstOperator};
 use model::identity::PlatformRole;
 use store::{
     idempotency::{self, Kept},
+    living::{self, Living},
     testing::both_engines,
     tokens,
 };
@@ -53,6 +54,29 @@ fn answers_are_forgotten_when_nobody_will_ask_again() {
             Ok((idempotency::find(tx, &user, "old")?.is_some(), idempotency::find(tx, &user, "young")?.is_some()))
         });
         assert_eq!(found, (false, true));
+    });
+}
+
+#[test]
+fn a_node_that_is_well_waits_for_nothing_and_a_silent_one_says_so() {
+    both_engines(|db| {
+        let mut world = World::new(db, 2);
+        world.settle();
+        let waits = |world: &World| {
+            let end_of_time = model::Timestamp::from_micros(i64::MAX);
+            let found = world.read(move |tx| living::overdue(tx, Living::Nodes, end_of_time, 10));
+            found.into_iter().map(|found| (found.state, found.wait.code)).collect::<Vec<_>>()
+        };
+        assert_eq!(waits(&world), []);
+        world.advance_s(31);
+        world.settle();
+        let silent = || ("silent".to_owned(), "node_silent".to_owned());
+        assert_eq!(waits(&world), [silent(), silent()]);
+        world.advance_s(301);
+        assert_eq!(world.step().waits_over_budget, 2);
+        world.nodes_heard();
+        world.settle();
+        assert_eq!(waits(&world), []);
     });
 }
 

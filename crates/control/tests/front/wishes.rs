@@ -10,6 +10,16 @@ fn code(response: &Response) -> Code {
     response.as_problem().unwrap_or_else(|| panic!("{} is no refusal", response.status)).code
 }
 
+/// The fields of a refusal, each with what would be accepted.
+fn told(response: &Response) -> Vec<(String, String)> {
+    let errors = response.as_problem().unwrap().errors;
+    errors.into_iter().map(|error| (error.pointer, error.detail)).collect()
+}
+
+fn fields(expected: &[(&str, &str)]) -> Vec<(String, String)> {
+    expected.iter().map(|(pointer, detail)| ((*pointer).to_owned(), (*detail).to_owned())).collect()
+}
+
 #[test]
 fn suspending_resuming_and_deleting_are_wishes_with_an_operation() {
     let world = World::new();
@@ -85,8 +95,11 @@ fn a_launch_is_admitted_with_its_reasons_kept() {
 #[test]
 fn a_launch_that_cannot_be_is_refused_for_its_reason() {
     let world = World::new();
-    assert_eq!(code(&launch(&world, json!({"gpu_count": 3}))), Code::NotForSale);
-    assert_eq!(code(&launch(&world, json!({"gpu_count": 8}))), Code::QuotaExceeded, "one is held already");
+    let refused = launch(&world, json!({"gpu_count": 3}));
+    assert_eq!((code(&refused), told(&refused)), (Code::NotForSale, fields(&[("/gpu_count", "one of 1, 2, 4, 8")])));
+    let refused = launch(&world, json!({"gpu_count": 8}));
+    let at_most = fields(&[("/gpu_count", "at most 7")]);
+    assert_eq!((code(&refused), told(&refused)), (Code::QuotaExceeded, at_most), "one is held already");
     let absent = json!({"sku_id": "sku_01jh2n6f4zw8q9r0s1t2v3x4y5"});
     assert_eq!(code(&launch(&world, absent)), Code::UnknownReference);
     let absent = json!({"region_id": "rgn_01jh2n6f4zw8q9r0s1t2v3x4y5"});
@@ -95,8 +108,8 @@ fn a_launch_that_cannot_be_is_refused_for_its_reason() {
     assert_eq!(world.patch(&world.operator, &region, 1, json!({"enabled": false})).status, 200);
     let refused = launch(&world, json!({"gpu_count": 3}));
     assert_eq!(code(&refused), Code::NotForSale);
-    let fields: Vec<String> = refused.as_problem().unwrap().errors.into_iter().map(|error| error.pointer).collect();
-    assert_eq!(fields, ["/region_id", "/gpu_count"], "all that is wrong is said at once");
+    let all = fields(&[("/region_id", "the id of a region that is enabled"), ("/gpu_count", "one of 1, 2, 4, 8")]);
+    assert_eq!(told(&refused), all, "all that is wrong is said at once, with what would do");
     assert_eq!(world.count("SELECT COUNT(*) FROM allocations"), 2);
 }
 

@@ -39,7 +39,8 @@ fn planted(bug: &str, asked: &Asked) -> Result<Report, String> {
 
 #[cfg(not(feature = "planted-bugs"))]
 fn planted(_: &str, _: &Asked) -> Result<Report, String> {
-    Err("planted bugs are not compiled in; accepted: cargo run -p sim --features planted-bugs --bin replay -- …".to_owned())
+    Err("planted bugs are not compiled in; accepted: cargo run -p sim --features planted-bugs --bin replay -- …"
+        .to_owned())
 }
 
 fn main() -> ExitCode {

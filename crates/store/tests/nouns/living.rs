@@ -71,6 +71,26 @@ fn a_wait_is_stored_without_version_or_event_and_its_budget_runs_on() {
 }
 
 #[test]
+fn what_is_well_is_looked_at_again_without_a_wait_to_show() {
+    both_engines(|db| {
+        let id = tenant(&db);
+        let now = tick();
+        wait(&db, &row(&db, &id), "members_left", now).unwrap();
+        let seen = row(&db, &id);
+        let look = now.plus_seconds(30);
+        let again = seen.clone();
+        write(&db, move |tx, _| living::look_again(tx, Living::Tenants, again.seen(), look)).unwrap();
+        let well = row(&db, &id);
+        assert_eq!((well.life.wait, well.life.look, well.version), (None, Some(look), 1));
+        let end_of_time = Timestamp::from_micros(i64::MAX);
+        assert_eq!(read(&db, move |tx| living::overdue(tx, Living::Tenants, end_of_time, 10)), []);
+        poke(&db, &id, now);
+        write(&db, move |tx, _| living::look_again(tx, Living::Tenants, seen.seen(), look)).unwrap();
+        assert_eq!(row(&db, &id).life.look, Some(now), "a poke it has not seen is not buried");
+    });
+}
+
+#[test]
 fn a_wait_decided_on_an_old_version_is_refused() {
     both_engines(|db| {
         let id = tenant(&db);

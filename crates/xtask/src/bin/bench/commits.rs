@@ -44,7 +44,12 @@ pub fn measure(report: &mut Report, syncs_per_s: u64) -> Result<(), String> {
             report.figure(&format!("commits_{name}_{writers}_writers_cpu"), &costs, "cpu_ms/1000", Limit::None);
         }
         let times = thousandths(rates[1], rates[0]);
-        report.figure(&format!("commits_{name}_64_over_1"), &[rates[1] * 1000 / rates[0].max(1)], "thousandths", Limit::AtBest(4000));
+        report.figure(
+            &format!("commits_{name}_64_over_1"),
+            &[rates[1] * 1000 / rates[0].max(1)],
+            "thousandths",
+            Limit::AtBest(4000),
+        );
         crate::figure::say(&format!("# {name}: 64 writers make {times} times the commits of one"));
     }
     Ok(())

@@ -13,7 +13,8 @@ const TAKES: Duration = Duration::from_millis(700);
 pub fn syncs_per_second(report: &mut Report) -> Result<u64, String> {
     std::fs::create_dir_all("target/bench").map_err(|error| error.to_string())?;
     let path = "target/bench/sync.probe";
-    let file = OpenOptions::new().create(true).truncate(true).write(true).open(path).map_err(|error| error.to_string())?;
+    let file =
+        OpenOptions::new().create(true).truncate(true).write(true).open(path).map_err(|error| error.to_string())?;
     let block = [7u8; 4096];
     let runs = five(|| {
         let (started, mut syncs) = (Instant::now(), 0u64);

@@ -38,7 +38,8 @@ impl Report {
             Limit::None => ("-".to_owned(), "-".to_owned()),
         };
         say(&format!("BENCH {name} {value} {unit} {bound} {ratio}"));
-        self.figures.push(json!({ "name": name, "value": value, "unit": unit, "limit": bound, "ratio": ratio, "runs": runs }));
+        self.figures
+            .push(json!({ "name": name, "value": value, "unit": unit, "limit": bound, "ratio": ratio, "runs": runs }));
         value
     }
 
@@ -46,7 +47,8 @@ impl Report {
     pub fn write(&self) -> std::io::Result<()> {
         let directory = PathBuf::from("target/bench");
         std::fs::create_dir_all(&directory)?;
-        let machine = json!({ "cpu": cpu_model(), "cores": std::thread::available_parallelism().map_or(0, usize::from) });
+        let machine =
+            json!({ "cpu": cpu_model(), "cores": std::thread::available_parallelism().map_or(0, usize::from) });
         let document = json!({ "machine": machine, "figures": self.figures });
         std::fs::write(directory.join(format!("{}.json", self.name)), format!("{document:#}\n"))
     }

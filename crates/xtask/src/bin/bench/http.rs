@@ -23,7 +23,8 @@ const TAKES: Duration = Duration::from_secs(3);
 
 /// Measures both engines.
 pub fn measure(report: &mut Report, syncs_per_s: u64) -> Result<(), String> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|error| error.to_string())?;
+    let runtime =
+        tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|error| error.to_string())?;
     for (dialect, name) in [(Dialect::Sqlite, "sqlite"), (Dialect::Postgres, "postgres")] {
         let place = Place::new(dialect);
         drop(place.open());
@@ -81,7 +82,12 @@ async fn client(address: String, token: String, started: Instant, next: Arc<Atom
     Ok(times)
 }
 
-async fn create_region(sender: &mut SendRequest<Full<Bytes>>, address: &str, token: &str, number: u64) -> Result<(), String> {
+async fn create_region(
+    sender: &mut SendRequest<Full<Bytes>>,
+    address: &str,
+    token: &str,
+    number: u64,
+) -> Result<(), String> {
     let body = format!(r#"{{"slug":"r{number}","name":"Bench","enabled":false}}"#);
     let request = Request::post("/api/v1/regions")
         .header("host", address)

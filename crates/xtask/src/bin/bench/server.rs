@@ -35,7 +35,8 @@ impl Server {
         let mut first = String::new();
         let output = child.stdout.take().ok_or("no standard output")?;
         BufReader::new(output).read_line(&mut first).map_err(|error| error.to_string())?;
-        let address = first.trim().strip_prefix("http://").ok_or_else(|| format!("expected a URL, got {first:?}"))?.to_owned();
+        let address =
+            first.trim().strip_prefix("http://").ok_or_else(|| format!("expected a URL, got {first:?}"))?.to_owned();
         while get(&address, "/readyz") != Some(200) {
             if started.elapsed() > Duration::from_secs(60) {
                 return Err("not ready within a minute".into());

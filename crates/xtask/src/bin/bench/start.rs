@@ -47,7 +47,11 @@ const FILL: &[&str] = &[
         id!("tnt", "0"),
         ", 'lab', 'Lab', 100000, 'active', '{}', 'active', 1, 1, 1)"
     ),
-    concat!("INSERT INTO regions (id, slug, name, enabled, version, created_us) VALUES (", id!("rgn", "0"), ", 'eu-1', 'EU 1', 1, 1, 1)"),
+    concat!(
+        "INSERT INTO regions (id, slug, name, enabled, version, created_us) VALUES (",
+        id!("rgn", "0"),
+        ", 'eu-1', 'EU 1', 1, 1, 1)"
+    ),
     concat!(
         "INSERT INTO pools (id, region_id, slug, name, gpu_model, slices_enabled, version, created_us) VALUES (",
         id!("pol", "0"),
@@ -68,7 +72,12 @@ const FILL: &[&str] = &[
         id!("pol", "0"),
         ", 'node-' || CAST(i AS TEXT), 'h200-sxm', 'key-' || CAST(i AS TEXT), '[]', 'online', 1, 1, 1 FROM n"
     ),
-    concat!(series!("1000"), "INSERT INTO node_occupancy (node_id, mode) SELECT ", id!("nod", "i"), ", 'sliced' FROM n"),
+    concat!(
+        series!("1000"),
+        "INSERT INTO node_occupancy (node_id, mode) SELECT ",
+        id!("nod", "i"),
+        ", 'sliced' FROM n"
+    ),
     concat!(
         series!("8000"),
         "INSERT INTO node_resource_slots (id, node_id, profile, state, gpu_pci_address, gpu_module_id, nvme_identity, mgmt_mac, private_ip, fabric_claim_mode, fabric_vf_pci_address, numa_node, partition_ids, use_generation, capacity_metadata, health_state, health_detail, state_since_us, version, created_us) SELECT ",
