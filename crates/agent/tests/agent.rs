@@ -114,6 +114,18 @@ fn an_older_order_is_refused_and_touches_nothing() {
 }
 
 #[test]
+fn a_release_of_a_restored_store_removes_the_guest_that_the_backup_forgot() {
+    let mut world = World::new(vec![start(1, 3, 1)]);
+    world.settle();
+    let mut release = end(2, 1, 1);
+    release.fence.incarnation += 1;
+    world.orders.push(release.clone());
+    world.settle();
+    assert_eq!(failure(&world, &release), None);
+    assert!(world.guests().is_empty());
+}
+
+#[test]
 fn an_order_for_another_node_is_refused_and_not_written_down() {
     let mut stray = start(1, 1, 1);
     stray.node_id = NodeId::from_parts(Timestamp::from_micros(0), [9; 10]);

@@ -116,7 +116,7 @@ impl ClientError {
                 // Certainly not carried out.
                 Code::RateLimited | Code::RequestTimeout | Code::StoreUnavailable => true,
                 // Waiting for capacity is the caller's decision.
-                Code::SkuUnavailable => false,
+                Code::SkuUnavailable | Code::ProvisioningFailed => false,
                 code => code.is_retryable() && repeatable,
             },
             Self::Transport { never_arrived, .. } => *never_arrived || repeatable,

@@ -74,6 +74,8 @@ problem_codes! {
     QuotaExceeded = "quota_exceeded", 409, "The project would exceed its GPU cap", retryable: false;
     /// No topology-safe set of slots is free.
     SkuUnavailable = "sku_unavailable", 409, "Nothing that fits is free", retryable: true;
+    /// The host could not start what was placed on it.
+    ProvisioningFailed = "provisioning_failed", 409, "The host could not start it", retryable: true;
     /// The object changed since the version in If-Match.
     StaleVersion = "stale_version", 412, "The object has changed since that version", retryable: false;
     /// The body is larger than the limit.

@@ -120,6 +120,7 @@ impl Exit {
             | Code::NotForSale => Exit::Conflict,
             Code::QuotaExceeded => Exit::QuotaExceeded,
             Code::SkuUnavailable => Exit::NoCapacity,
+            Code::ProvisioningFailed => Exit::Failure,
             Code::RequestTimeout
             | Code::RateLimited
             | Code::Internal

@@ -23,6 +23,9 @@ use std::{
 };
 
 const CLIENTS: usize = 10;
+/// Lives are too short for much work to end in one. Now and then everything may come to rest, so that the next kills
+/// find tenants that run.
+const LIVES_BETWEEN_RESTS: usize = 10;
 
 fn start(home: &Path) -> Server {
     let folder = home.join("dev");
@@ -54,9 +57,12 @@ struct Campaign<'a> {
 
 impl Campaign<'_> {
     /// One life: look at what the last one left, work, be killed.
-    async fn life(&mut self, server: &mut Server, crowd: Crowd) -> Crowd {
+    async fn life(&mut self, server: &mut Server, crowd: Crowd, number: usize) -> Crowd {
         let Self { asker, ground, chronicle, dice, .. } = self;
         settle(asker, ground, &crowd.book).await;
+        if number % LIVES_BETWEEN_RESTS == 0 {
+            at_rest(self.home, asker, ground).await;
+        }
         repeat_some(asker, ground, &crowd.book, dice, 3).await;
         chronicle.read(asker, ground).await;
         let busy = crowd.begin(true);
@@ -80,16 +86,25 @@ impl Campaign<'_> {
         settle(asker, ground, &crowd.book).await;
         settle(asker, ground, &crowd.book).await;
         misuse_a_key(asker, ground, &crowd.book).await;
-        let running = quiet(asker, ground, Duration::from_secs(120)).await;
+        let claims = at_rest(self.home, asker, ground).await;
         reckon(asker, ground, &crowd.book).await;
         chronicle.complete(asker, ground, &crowd.book).await;
-        let (holders, claims) = claims::check(asker, ground).await;
-        let running = running.into_iter().collect();
-        assert_eq!(holders, running, "who holds claims, and who runs");
-        assert_eq!(claims::guests(&self.home.join("dev/fleet")), running, "who has a guest, and who runs");
         let (ran, ended) = (chronicle.ran.len(), chronicle.ended.len());
-        assert!(claims > 0 && ran > 0 && ended > 0, "the fleet was idle: {claims} claims, {ran} ran, {ended} ended");
+        assert!(
+            claims >= ran && ran > 20 && ended > 20,
+            "the fleet was idle: {claims} claims, {ran} ran, {ended} ended"
+        );
     }
+}
+
+/// Lets all work end and compares the three who know who holds what: the store, its allocations, and the hosts. Says how
+/// many claims there ever were.
+async fn at_rest(home: &Path, asker: &mut Asker, ground: &Ground) -> usize {
+    let running = quiet(asker, ground, Duration::from_secs(120)).await.into_iter().collect();
+    let (holders, claims) = claims::check(asker, ground).await;
+    assert_eq!(holders, running, "who holds claims, and who runs");
+    assert_eq!(claims::guests(&home.join("dev/fleet")), running, "who has a guest, and who runs");
+    claims
 }
 
 #[test]
@@ -106,8 +121,8 @@ fn kill_sqlite() {
     let mut crowd = Crowd::new(CLIENTS, Arc::clone(&ground), &addresses, &mut dice);
     let (chronicle, starts) = (Chronicle::default(), Vec::new());
     let mut campaign = Campaign { home: home.path(), asker, addresses, ground, chronicle, dice, starts };
-    for _ in 0..kills {
-        crowd = runtime.block_on(campaign.life(&mut server, crowd));
+    for number in 0..kills {
+        crowd = runtime.block_on(campaign.life(&mut server, crowd, number));
         server = campaign.start();
     }
     let killed = begun.elapsed();

@@ -67,7 +67,7 @@ fn every_page_is_read() {
 fn every_refusal_ends_with_its_code_and_tells_where_to_read_on() {
     for code in Code::ALL {
         // What may succeed later is tried again by the client; one try is enough here.
-        if code.is_retryable() && *code != Code::SkuUnavailable {
+        if code.is_retryable() && !matches!(code, Code::SkuUnavailable | Code::ProvisioningFailed) {
             continue;
         }
         let code = *code;
@@ -86,6 +86,7 @@ fn expected_exit(code: Code) -> i32 {
     match (code, code.status()) {
         (Code::QuotaExceeded, _) => 6,
         (Code::SkuUnavailable, _) => 7,
+        (Code::ProvisioningFailed, _) => 1,
         (Code::UnknownReference, _) | (_, 404) => 3,
         (_, 401 | 403) => 4,
         (Code::InvalidBody | Code::InvalidParameter | Code::InvalidHeader | Code::InvalidPageToken, _) => 2,

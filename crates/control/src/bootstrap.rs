@@ -2,14 +2,16 @@
 //! themselves. Nothing here is reachable from the API.
 
 use model::{
-    NodeId, PoolId, PrincipalId, SlotId, TokenId,
+    AuditId, NodeId, PoolId, PrincipalId, SlotId, TokenId,
     identity::{PlatformRole, PrincipalKind, TokenScope},
     number::TokenLifetimeS,
     supply::{FabricClaimMode, GpuModel},
     text::Email,
 };
 use store::{
-    Stamp, StoreError, Tx, nodes,
+    Stamp, StoreError, Tx,
+    audit::{self, AuditRow},
+    nodes,
     nodes::NodeNew,
     principals::{self, PrincipalNew},
     slots::{self, SlotNew, SlotParts},
@@ -47,6 +49,20 @@ pub fn first_operator(
         PrincipalNew { id: &id, kind: PrincipalKind::User, name: email.as_str(), tenant_id: None, platform_role: role };
     principals::insert(tx, stamp, new)?;
     let (token_id, secret) = token_for(tx, stamp, ports, &id, lifetime)?;
+    audit::append(
+        tx,
+        &AuditRow {
+            id: AuditId::from_parts(stamp.now, stamp.bits()),
+            actor: "system:bootstrap".to_owned(),
+            token_id: None,
+            action: "bootstrap".to_owned(),
+            subject: id.to_string(),
+            tenant_id: None,
+            request_id: "bootstrap".to_owned(),
+            body: "{}".to_owned(),
+            at: stamp.now,
+        },
+    )?;
     Ok(Some(FirstOperator { principal_id: id, token_id, secret }))
 }
 

@@ -91,7 +91,7 @@ impl NodePlane {
     }
 
     /// Writes the collected heartbeats down. Not a leader's commit: a node may be heard by any replica.
-    pub(crate) fn flush(&self, db: &Db, now: Timestamp) -> Result<(), StoreError> {
+    pub fn flush(&self, db: &Db, now: Timestamp) -> Result<(), StoreError> {
         let batch: Vec<(NodeId, Timestamp)> = {
             let mut beats = self.lock();
             (beats.urgent, beats.flushed) = (false, Some(now));

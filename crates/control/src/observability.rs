@@ -30,7 +30,7 @@ pub struct LogConfig {
     pub filter: String,
     /// Colours for people; off when standard error is no terminal or `NO_COLOR` is set.
     pub colour: bool,
-    /// The address of an OTLP collector, such as `http://127.0.0.1:4318/v1/traces`. Needs the `otel` feature.
+    /// Where an OTLP collector takes spans, such as `http://127.0.0.1:4318/v1/traces`. Needs the `otel` feature.
     pub otlp_endpoint: Option<String>,
 }
 
@@ -101,6 +101,9 @@ fn spans(endpoint: &str) -> Result<(Option<Boxed>, LogGuard), LogError> {
     use opentelemetry::trace::TracerProvider as _;
     use opentelemetry_otlp::WithExportConfig as _;
 
+    // The exporter's client takes whatever cryptography the process has chosen, and panics when there is none. Refused only
+    // when another part of the process has chosen already, which then serves us as well.
+    let _ = rustls::crypto::ring::default_provider().install_default();
     let endpoint = endpoint.to_owned();
     let build = move || opentelemetry_otlp::SpanExporter::builder().with_http().with_endpoint(endpoint).build();
     // The exporter's client brings a runtime of its own, which cannot be made inside another one.

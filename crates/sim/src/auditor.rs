@@ -162,7 +162,7 @@ impl Auditor {
             found.extend(seat.host.take_violations());
         }
         let now = (db.inline_changes().unwrap_or_default(), seats.iter().map(|seat| seat.host.changes()).sum());
-        if self.seen == Some(now) && !self.deep {
+        if self.seen == Some(now) && !self.deep && found.is_empty() {
             return Ok(());
         }
         self.seen = Some(now);
@@ -175,7 +175,8 @@ impl Auditor {
             db.read(move |tx| Ok::<_, StoreError>((state_rules(tx, &signatures)?, Books::read(tx, &known)?)))?;
         found.extend(seen);
         self.check_hosts(&books, &machines, seats, found);
-        if std::mem::take(&mut self.deep) || self.looks.is_multiple_of(DEEP_EVERY) {
+        // Whoever finds something looks at everything, so that a failure names every rule that is broken.
+        if std::mem::take(&mut self.deep) || self.looks.is_multiple_of(DEEP_EVERY) || !found.is_empty() {
             self.look_at_history(db, seats, promises, found)?;
         }
         Ok(())

@@ -16,7 +16,7 @@ use control::{
     runner::{self, RunnerHandle},
 };
 use std::{net::SocketAddr, sync::Arc};
-use store::{Db, principals};
+use store::{Db, Dialect, principals};
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::{
@@ -209,8 +209,12 @@ impl Ending {
     }
 }
 
-/// A name that no other process has.
-pub fn replica_name(ports: &Ports) -> String {
+/// A name that no other process has. An embedded store has one process at a time, held by its file lock, so its name stays:
+/// started again after a crash it takes its own lease back instead of waiting for it to run out.
+fn replica_name(ports: &Ports, dialect: Dialect) -> String {
+    if dialect == Dialect::Sqlite {
+        return "embedded".to_owned();
+    }
     let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
     let host: String = host.trim().chars().filter(|c| c.is_ascii_alphanumeric() || *c == '-').take(40).collect();
     let bits = ports.id_bits();
@@ -241,7 +245,7 @@ pub async fn serve(global: &Global, serve: Serve) -> Result<(), Failure> {
     let mut ending = Ending::prepare()?;
     let db = open(&serve.database, &ports).await?;
     let operators = db.read_async(principals::operators_left).await.map_err(|error| store_failure(&error))?;
-    let replica = serve.replica.unwrap_or_else(|| replica_name(&ports));
+    let replica = serve.replica.unwrap_or_else(|| replica_name(&ports, db.dialect()));
     let rate = Rate { requests: serve.rate_limit_per_s.saturating_mul(60), window_s: 60 };
     let http = HttpConfig { plaintext_allowed: serve.insecure_listen, rate, ..HttpConfig::new(serve.listen) };
     let setup = Setup { db, ports, replica, lease_ttl_s: serve.lease_ttl_s, http };

@@ -212,12 +212,11 @@ impl Shift {
         wish.kind = match roll {
             0 => Kind::Tenant,
             1 => Kind::Project,
-            2..=6 => Kind::Region,
-            7..=18 => Kind::Token,
-            19..=24 if worker.held.len() > HELD_MIN || (worker.full && !worker.held.is_empty()) => Kind::Release,
+            2..=9 => Kind::Region,
             // After a refusal the next launch is left out, so that others can give something back.
-            _ if std::mem::take(&mut worker.full) => Kind::Token,
-            _ => Kind::Launch,
+            10..=12 if !std::mem::take(&mut worker.full) => Kind::Launch,
+            13..=15 if worker.held.len() > HELD_MIN => Kind::Release,
+            _ => Kind::Token,
         };
         if wish.kind == Kind::Launch
             && let Some(found) = self.book.lock().unwrap().found.pop()

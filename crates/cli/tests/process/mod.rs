@@ -5,6 +5,7 @@
 //! process lived. `GPUAAS_SEED` sets it, `GPUAAS_SOAK=1` runs the full count, and `GPUAAS_BIN` names another binary to kill.
 #![allow(dead_code, clippy::unwrap_used, clippy::panic, clippy::print_stderr)]
 
+pub mod alarms;
 pub mod book;
 pub mod chronicle;
 pub mod claims;
@@ -12,6 +13,7 @@ pub mod dice;
 pub mod ground;
 pub mod http;
 pub mod load;
+pub mod replicas;
 pub mod server;
 
 use std::{

@@ -180,7 +180,7 @@ impl Entry {
             _ => (),
         }
         entry.error = if entry.observed.provision_failed {
-            Some(OperationError { code: Code::Internal, detail: NOT_BUILT.to_owned() })
+            Some(OperationError { code: Code::ProvisioningFailed, detail: NOT_BUILT.to_owned() })
         } else if matches!(state, State::Releasing | State::Released) {
             Some(OperationError { code: Code::StateConflict, detail: "It was given back before it ran.".to_owned() })
         } else {

@@ -7,7 +7,7 @@ use sha2::{Digest, Sha256};
 use std::collections::BTreeSet;
 
 use super::{
-    kinds::{Kind, Known},
+    kinds::{Kind, Known, Request},
     plan::{Plan, Step, changes},
     report::{Action, Change, ItemError, Outcome},
 };
@@ -122,15 +122,15 @@ impl Hands<'_> {
     /// remembers its answers for a day. What it answers may therefore be old: a refusal whose reason has gone, or a thing
     /// that was deleted since. Only then the same is asked under a key that was never used.
     async fn create<K: Kind>(&mut self, wish: &K) -> Result<K::View, Failure> {
-        let (path, body) = wish.create(&self.known).ok_or_else(|| {
+        let request = wish.create(&self.known).ok_or_else(|| {
             let need = wish.need().map(|need| format!("{} {}", need.noun, need.name)).unwrap_or_default();
             Failure::Conflict(format!("{} {} needs {need}, which is not there", K::NOUN, wish.name()))
         })?;
-        let key = key::<K::Create>(&path, &body)?;
-        let first = self.create_once::<K>(path.clone(), body.clone(), Some(key)).await;
+        let key = key::<K::Create>(&request)?;
+        let first = self.create_once::<K>(request.clone(), Some(key)).await;
         match first {
             Err(failure) if matches!(failure.exit(), Exit::Conflict | Exit::NotFound) => {
-                self.create_once::<K>(path, body, None).await
+                self.create_once::<K>(request, None).await
             }
             other => other,
         }
@@ -138,8 +138,7 @@ impl Hands<'_> {
 
     async fn create_once<K: Kind>(
         &mut self,
-        path: <K::Create as Endpoint>::Path,
-        body: <K::Create as Endpoint>::Body,
+        (path, body): Request<K::Create>,
         key: Option<String>,
     ) -> Result<K::View, Failure> {
         let made = self.session.send::<K::Create>(path, body, Extra { key, if_match: None }).await?;
@@ -189,7 +188,7 @@ fn update_body<E: Endpoint>(changes: &[Change]) -> Result<E::Body, Failure> {
 }
 
 /// The same for the same request, and another for any other.
-fn key<E: Endpoint>(path: &E::Path, body: &E::Body) -> Result<String, Failure> {
+fn key<E: Endpoint>((path, body): &Request<E>) -> Result<String, Failure> {
     let cannot = |error: serde_json::Error| Failure::Local(format!("the request cannot be written: {error}"));
     let path = serde_json::to_string(path).map_err(cannot)?;
     let body = serde_json::to_string(body).map_err(cannot)?;

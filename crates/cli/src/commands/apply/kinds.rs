@@ -56,7 +56,9 @@ pub struct Need {
 }
 
 type PathOf<E> = <E as Endpoint>::Path;
-type BodyOf<E> = <E as Endpoint>::Body;
+
+/// The path and the body of a request.
+pub type Request<E> = (<E as Endpoint>::Path, <E as Endpoint>::Body);
 
 /// One kind of object.
 pub trait Kind: Serialize + Sized {
@@ -94,7 +96,7 @@ pub trait Kind: Serialize + Sized {
         None
     }
     /// The request that creates it; `None` while what it needs is not there.
-    fn create(&self, known: &Known) -> Option<(PathOf<Self::Create>, BodyOf<Self::Create>)>;
+    fn create(&self, known: &Known) -> Option<Request<Self::Create>>;
     /// Remembers what others will ask for.
     fn learn(_: &Self::View, _: &mut Known) {}
     /// The fields of a view in the words of the file.
@@ -151,7 +153,7 @@ impl Kind for Region {
     fn at(view: &RegionView) -> RegionPath {
         RegionPath { region_id: view.id.clone() }
     }
-    fn create(&self, _: &Known) -> Option<(Nothing, RegionCreateBody)> {
+    fn create(&self, _: &Known) -> Option<Request<Self::Create>> {
         let (slug, name, enabled) = (self.slug.clone(), self.name.clone(), self.enabled.unwrap_or(true));
         Some((Nothing {}, RegionCreateBody { slug, name, enabled }))
     }
@@ -202,7 +204,7 @@ impl Kind for Pool {
     fn at(view: &PoolView) -> PoolPath {
         PoolPath { pool_id: view.id.clone() }
     }
-    fn create(&self, known: &Known) -> Option<(Nothing, PoolCreateBody)> {
+    fn create(&self, known: &Known) -> Option<Request<Self::Create>> {
         let region_id = known.regions.get(&self.region)?.clone();
         let (slug, name, gpu_model) = (self.slug.clone(), self.name.clone(), self.gpu_model);
         let slices_enabled = self.slices_enabled.unwrap_or(false);
@@ -261,7 +263,7 @@ impl Kind for Sku {
     fn at(view: &SkuView) -> SkuPath {
         SkuPath { sku_id: view.id.clone() }
     }
-    fn create(&self, _: &Known) -> Option<(Nothing, SkuCreateBody)> {
+    fn create(&self, _: &Known) -> Option<Request<Self::Create>> {
         let Self { slug, name, gpu_counts, .. } = self.clone();
         let (shape, gpu_model, vcpus_per_gpu) = (self.shape, self.gpu_model, self.vcpus_per_gpu);
         let (memory_mib_per_gpu, price_micros_per_gpu_hour) = (self.memory_mib_per_gpu, self.price_micros_per_gpu_hour);
@@ -316,7 +318,7 @@ impl Kind for Tenant {
     fn end(view: &TenantView) -> Option<(Desired, State)> {
         Some((view.desired, view.execution))
     }
-    fn create(&self, _: &Known) -> Option<(Nothing, TenantCreateBody)> {
+    fn create(&self, _: &Known) -> Option<Request<Self::Create>> {
         Some((Nothing {}, TenantCreateBody { slug: self.slug.clone(), name: self.name.clone() }))
     }
     fn learn(view: &TenantView, known: &mut Known) {
@@ -372,7 +374,7 @@ impl Kind for Project {
     fn end(view: &ProjectView) -> Option<(Desired, State)> {
         Some((view.desired, view.execution))
     }
-    fn create(&self, known: &Known) -> Option<(TenantPath, ProjectCreateBody)> {
+    fn create(&self, known: &Known) -> Option<Request<Self::Create>> {
         let tenant_id = known.tenants.get(&self.tenant)?.clone();
         let (slug, name, gpu_cap) = (self.slug.clone(), self.name.clone(), self.gpu_cap);
         Some((TenantPath { tenant_id }, ProjectCreateBody { slug, name, gpu_cap }))
