@@ -140,8 +140,7 @@ pub fn append(tx: &mut Tx<'_>, row: &AuditRow) -> Result<(), StoreError> {
         row.body.as_str().into(),
         row.at.into(),
     ];
-    tx.execute(INSERT, &params)?;
-    Ok(())
+    tx.post(INSERT, &params)
 }
 
 /// The end of the chain; `None` when nothing is chained yet.

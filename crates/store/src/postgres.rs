@@ -41,8 +41,10 @@ const VERSION_MIN: i64 = 150_000;
 /// Longer than any statement may take on the server, so that only a lost connection reaches it.
 const ANSWER_WITHIN: Duration = Duration::from_secs(60);
 const CONNECT_WITHIN: Duration = Duration::from_secs(5);
+/// Between two statements of a transaction there is only computing. A process that stops there (paused, swapped out, its
+/// machine gone) holds row locks that the others wait for, the leader's lease among them, so it must not stop there long.
 const SETTINGS: &str = "SET statement_timeout = '30s'; SET lock_timeout = '2s'; \
-    SET idle_in_transaction_session_timeout = '60s'; SET default_transaction_isolation = 'read committed'";
+    SET idle_in_transaction_session_timeout = '5s'; SET default_transaction_isolation = 'read committed'";
 
 type BoxedError = Box<dyn std::error::Error + Sync + Send>;
 

@@ -160,27 +160,39 @@ pub(crate) fn changed_all(
     write(tx, stamp, changes)
 }
 
+const EVENT: &str = "INSERT INTO events (id, noun, change, subject_id, object_version, tenant_id, project_id, \
+     state_from, state_to, reason, at_us) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)";
+
+/// One event travels with whatever comes next; several go together.
 fn write(tx: &mut Tx<'_>, stamp: &mut Stamp<'_>, changes: &[Change<'_>]) -> Result<(), StoreError> {
-    let mut events = Batch::insert(&EVENTS);
-    for change in changes {
-        if model::planted!(EventLost) && change.noun == Noun::Allocation && change.change == What::StateChanged {
-            continue;
-        }
-        let id = EventId::from_parts(stamp.now, stamp.bits());
-        events.push([
-            id.into(),
-            change.noun.as_str().into(),
-            change.change.as_str().into(),
-            change.subject_id.into(),
-            change.version.into(),
-            change.tenant_id.into(),
-            change.project_id.into(),
-            change.state_from.into(),
-            change.state_to.into(),
-            change.reason.into(),
-            stamp.now.into(),
-        ]);
+    if let [change] = changes {
+        return match event(stamp, change) {
+            Some(values) => tx.post(EVENT, &values),
+            None => Ok(()),
+        };
     }
+    let mut events = Batch::insert(&EVENTS);
+    changes.iter().filter_map(|change| event(stamp, change)).for_each(|values| events.push(values));
     tx.execute_bulk(&events)?;
     Ok(())
+}
+
+fn event(stamp: &mut Stamp<'_>, change: &Change<'_>) -> Option<[Value; 11]> {
+    if model::planted!(EventLost) && change.noun == Noun::Allocation && change.change == What::StateChanged {
+        return None;
+    }
+    let id = EventId::from_parts(stamp.now, stamp.bits());
+    Some([
+        id.into(),
+        change.noun.as_str().into(),
+        change.change.as_str().into(),
+        change.subject_id.into(),
+        change.version.into(),
+        change.tenant_id.into(),
+        change.project_id.into(),
+        change.state_from.into(),
+        change.state_to.into(),
+        change.reason.into(),
+        stamp.now.into(),
+    ])
 }
