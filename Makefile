@@ -48,3 +48,4 @@ bench: ## Measure, against limits measured in the same run: BENCH name value uni
 soak: ## The long campaigns at full count: seeds, kills, fuzzing
 	@scripts/install-test-tools
 	@GPUAAS_SOAK=1 cargo test --locked --workspace --release -- --nocapture
+	@GPUAAS_SOAK=1 scripts/schemathesis

@@ -121,6 +121,7 @@ impl Operation {
     /// Every refusal the operation can give, in the order of the table of codes.
     pub fn all_problems(&self, has_body: bool) -> Vec<Code> {
         let mut codes = vec![
+            Code::MalformedRequest,
             Code::InvalidParameter,
             Code::InvalidHeader,
             Code::Unauthenticated,

@@ -28,6 +28,8 @@ macro_rules! problem_codes {
 }
 
 problem_codes! {
+    /// What arrived cannot be read as one HTTP request.
+    MalformedRequest = "malformed_request", 400, "The request is not valid HTTP", retryable: false;
     /// The body is not JSON.
     MalformedJson = "malformed_json", 400, "The body is not valid JSON", retryable: false;
     /// A field of the body is missing, unknown or breaks its rule.

@@ -95,7 +95,8 @@ impl Exit {
         match code {
             Code::InvalidBody | Code::InvalidParameter | Code::InvalidHeader | Code::InvalidPageToken => Exit::Usage,
             // The command builds these requests itself: a refusal is a fault of the command, not of what was typed.
-            Code::MalformedJson
+            Code::MalformedRequest
+            | Code::MalformedJson
             | Code::BodyTooDeep
             | Code::IdempotencyKeyMissing
             | Code::MethodNotAllowed

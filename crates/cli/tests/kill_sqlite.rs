@@ -25,7 +25,7 @@ use std::{
 const CLIENTS: usize = 10;
 /// Lives are too short for much work to end in one. Now and then everything may come to rest, so that the next kills
 /// find tenants that run.
-const LIVES_BETWEEN_RESTS: usize = 10;
+const LIVES_BETWEEN_RESTS: usize = 20;
 
 fn start(home: &Path) -> Server {
     let folder = home.join("dev");
@@ -60,7 +60,7 @@ impl Campaign<'_> {
     async fn life(&mut self, server: &mut Server, crowd: Crowd, number: usize) -> Crowd {
         let Self { asker, ground, chronicle, dice, .. } = self;
         settle(asker, ground, &crowd.book).await;
-        if number % LIVES_BETWEEN_RESTS == 0 {
+        if number.is_multiple_of(LIVES_BETWEEN_RESTS) {
             at_rest(self.home, asker, ground).await;
         }
         repeat_some(asker, ground, &crowd.book, dice, 3).await;

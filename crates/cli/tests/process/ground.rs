@@ -5,7 +5,6 @@ use super::{
     PATIENCE,
     dice::Dice,
     http::{Answer, Http, Request},
-    until,
 };
 use serde_json::{Value, json};
 use std::{
@@ -209,13 +208,15 @@ pub async fn status(asker: &mut Asker, ground: &Ground) -> (String, i64) {
     (status["leader"].as_str().unwrap_or_default().to_owned(), status["epoch"].as_i64().unwrap())
 }
 
-/// Waits for a leader that is none of these, in a later epoch.
+/// Waits until another replica leads, in a later epoch.
 pub async fn taken_over(asker: &mut Asker, ground: &Ground, from: &str, epoch: i64, within: Duration) -> (String, i64) {
-    let asker = tokio::sync::Mutex::new(asker);
-    let what = format!("another replica than {from} leads in an epoch after {epoch}");
-    until(&what, within, || async {
-        let (leader, now) = status(&mut *asker.lock().await, ground).await;
-        (now > epoch && leader != from && !leader.is_empty()).then_some((leader, now))
-    })
-    .await
+    let begun = Instant::now();
+    loop {
+        let (leader, now) = status(asker, ground).await;
+        if now > epoch && leader != from && !leader.is_empty() {
+            return (leader, now);
+        }
+        assert!(begun.elapsed() < within, "nobody took over from {from} in epoch {epoch} within {within:?}");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
 }

@@ -15,6 +15,8 @@ pub mod http;
 pub mod load;
 pub mod replicas;
 pub mod server;
+pub mod stream;
+pub mod tmpfs;
 
 use std::{
     future::Future,

@@ -226,7 +226,7 @@ async fn connection(
     let (stream, phase) = (Arc::new(stream), Phase::default());
     let io = TokioIo::new(Wire::new(Arc::clone(&stream), phase.clone(), patience));
     let serve = {
-        let phase = phase.clone();
+        let (service, phase) = (Arc::clone(&service), phase.clone());
         hyper::service::service_fn(move |request| {
             let (service, phase) = (Arc::clone(&service), phase.clone());
             async move { service.answer(request, peer, &phase).await }
@@ -245,8 +245,8 @@ async fn connection(
     };
     if let Err(error) = result {
         tracing::debug!(%error, "a connection ended badly");
-        if phase.in_head() && service::is_late(&error) {
-            service::say_late(&stream).await;
+        if let Some(problem) = service::unread_head(&error, &phase) {
+            service.last_word(&stream, &problem).await;
         }
     }
 }

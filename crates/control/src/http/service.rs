@@ -1,6 +1,6 @@
 //! One request from head to answer: limits first, then the body, then the door; whatever happens, an answer.
 
-use std::{convert::Infallible, net::SocketAddr, panic::AssertUnwindSafe, sync::Arc, time::Duration};
+use std::{convert::Infallible, io::ErrorKind, net::SocketAddr, panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
 use api::{Code, Problem, headers as names, limits};
 use bytes::Bytes;
@@ -87,7 +87,7 @@ impl Service {
         peer: SocketAddr,
         counts: &mut Counts,
     ) -> Answer {
-        if let Some(problem) = too_large(&request) {
+        if let Some(problem) = too_large(&request).or_else(|| ambiguous(&request)) {
             return self.refuse(problem, unread(request)).await;
         }
         let (method, path) = (request.method().clone(), request.uri().path().to_owned());
@@ -143,6 +143,35 @@ impl Service {
         closing(plain(Response::problem(&problem)))
     }
 
+    /// The last word to a client whose head did not become a request: the HTTP library has given up on the connection, so
+    /// the answer is written here.
+    pub(super) async fn last_word(&self, stream: &TcpStream, problem: &Problem) {
+        self.parts.metrics.refused(problem.code);
+        let response = Response::problem(problem);
+        let status = http::StatusCode::from_u16(response.status).unwrap_or(http::StatusCode::BAD_REQUEST);
+        let mut text = format!("HTTP/1.1 {status}\r\n");
+        let id = self.parts.door.request_id(&Headers::default());
+        let length = response.body.len().to_string();
+        let head = [("content-type", response.content_type), ("content-length", &length), ("connection", "close")];
+        let own = response.headers.iter().map(|(name, value)| (*name, value.as_str()));
+        for (name, value) in head.into_iter().chain([(names::REQUEST_ID, id.as_str())]).chain(own) {
+            text.push_str(&format!("{name}: {value}\r\n"));
+        }
+        text.push_str("\r\n");
+        // One try: the answer is small and the send buffer empty. A client that is gone does not want it.
+        let _ = stream.try_write(&[text.as_bytes(), &response.body].concat());
+        // What still comes is read and dropped for a while: closing on it would take the answer back.
+        let mut room = [0u8; 8192];
+        let rest = async {
+            for _ in 0..DRAIN_BYTES_MAX / room.len() {
+                if stream.readable().await.is_err() || matches!(stream.try_read(&mut room), Ok(0)) {
+                    break;
+                }
+            }
+        };
+        let _ = tokio::time::timeout(DRAIN, rest).await;
+    }
+
     /// Collects a body within its limits of size and time; what is left of it when it breaks them.
     async fn body(&self, request: hyper::Request<Incoming>) -> Result<Vec<u8>, (Problem, Option<Incoming>)> {
         let declared = request.body().size_hint().lower();
@@ -153,8 +182,7 @@ impl Service {
         let mut found = Vec::new();
         let collect = async {
             while let Some(frame) = incoming.frame().await {
-                // The client broke off: nobody will read the answer, but there is one.
-                let frame = frame.map_err(|_| late("The connection ended before the body did."))?;
+                let frame = frame.map_err(|error| broken_body(&error))?;
                 let Ok(data) = frame.into_data() else { continue };
                 if found.len() + data.len() > limits::BODY_BYTES_MAX {
                     return Err(body_too_large());
@@ -167,8 +195,8 @@ impl Service {
         match waited.unwrap_or_else(|_| Err(late("The body took too long to arrive."))) {
             Ok(()) => Ok(found),
             // Whoever was late once is not waited for again.
-            Err(problem) if problem.code == Code::RequestTimeout => Err((problem, None)),
-            Err(problem) => Err((problem, Some(incoming))),
+            Err(problem) if problem.code == Code::BodyTooLarge => Err((problem, Some(incoming))),
+            Err(problem) => Err((problem, None)),
         }
     }
 
@@ -221,38 +249,70 @@ fn body_too_large() -> Problem {
     Problem::new(Code::BodyTooLarge, format!("The body has more than {} bytes.", limits::BODY_BYTES_MAX))
 }
 
+fn malformed(detail: &str) -> Problem {
+    Problem::new(Code::MalformedRequest, detail)
+}
+
+/// Why a body cannot be read on.
+fn broken_body(error: &hyper::Error) -> Problem {
+    match io_kind(error) {
+        Some(ErrorKind::InvalidInput | ErrorKind::InvalidData) => malformed("The body is not in well-formed chunks."),
+        // The client broke off: nobody will read the answer, but there is one.
+        _ => late("The connection ended before the body did."),
+    }
+}
+
+/// Whether it is in doubt for whom a request is. Where it ends is the HTTP library's business: it takes `Transfer-Encoding`
+/// alone when a length is given too, and then ends the connection.
+fn ambiguous(request: &hyper::Request<Incoming>) -> Option<Problem> {
+    let hosts = request.headers().get_all(header::HOST).iter().count();
+    let told = hosts == 1 || (hosts == 0 && request.version() < http::Version::HTTP_11);
+    if told { None } else { Some(malformed("The request must have one Host header.")) }
+}
+
 /// The body of a request, unless the client waits to be asked for it.
 fn unread(request: hyper::Request<Incoming>) -> Option<Incoming> {
     if request.headers().contains_key(header::EXPECT) { None } else { Some(request.into_body()) }
 }
 
+// For how long, and how much, is read of what nobody wants.
+const DRAIN: Duration = Duration::from_secs(2);
+const DRAIN_BYTES_MAX: usize = 8 * 1024 * 1024;
+
 /// Reads on for a while, so that a client that only listens after it has sent everything gets to hear the answer.
 async fn drain(mut incoming: Incoming) {
-    const BYTES_MAX: usize = 8 * 1024 * 1024;
     let read = async {
         let mut seen = 0;
         while let Some(Ok(frame)) = incoming.frame().await {
             seen += frame.data_ref().map_or(0, Bytes::len);
-            if seen > BYTES_MAX {
+            if seen > DRAIN_BYTES_MAX {
                 break;
             }
         }
     };
-    let _ = tokio::time::timeout(Duration::from_secs(2), read).await;
+    let _ = tokio::time::timeout(DRAIN, read).await;
 }
 
 fn too_large(request: &hyper::Request<Incoming>) -> Option<Problem> {
     let target = request.uri().path_and_query().map_or(0, |target| target.as_str().len());
     if target > limits::URI_BYTES_MAX {
-        let detail = format!("The request target has more than {} bytes.", limits::URI_BYTES_MAX);
-        return Some(Problem::new(Code::UriTooLong, detail));
+        return Some(uri_too_long());
     }
     let bytes: usize = request.headers().iter().map(|(name, value)| name.as_str().len() + value.len() + 4).sum();
     if bytes > limits::HEADER_BYTES_MAX {
-        let detail = format!("The headers have more than {} bytes together.", limits::HEADER_BYTES_MAX);
-        return Some(Problem::new(Code::HeadersTooLarge, detail));
+        return Some(headers_too_large());
     }
     None
+}
+
+fn uri_too_long() -> Problem {
+    Problem::new(Code::UriTooLong, format!("The request target has more than {} bytes.", limits::URI_BYTES_MAX))
+}
+
+fn headers_too_large() -> Problem {
+    let (bytes, count) = (limits::HEADER_BYTES_MAX, super::HEADERS_MAX);
+    let detail = format!("The headers have more than {bytes} bytes together, or there are more than {count}.");
+    Problem::new(Code::HeadersTooLarge, detail)
 }
 
 fn read_headers(map: &HeaderMap) -> Headers {
@@ -313,27 +373,29 @@ fn secure(headers: &mut HeaderMap) {
     }
 }
 
-/// Whether a connection ended because a head did not arrive in time.
-pub(super) fn is_late(error: &hyper::Error) -> bool {
+/// What is wrong with a head that never became a request, if that is why the connection ended.
+pub(super) fn unread_head(error: &hyper::Error, phase: &Phase) -> Option<Problem> {
+    match phase.held_back() {
+        _ if !phase.in_head() => None,
+        Some(414) => Some(uri_too_long()),
+        Some(431) => Some(headers_too_large()),
+        Some(_) => Some(malformed("The head of the request cannot be read as HTTP/1.1.")),
+        None if error.is_parse() => Some(malformed("The request cannot be read as HTTP/1.1.")),
+        None if io_kind(error) == Some(ErrorKind::TimedOut) => {
+            Some(late("The head of the request took too long to arrive."))
+        }
+        None => None,
+    }
+}
+
+/// What kind of trouble with the socket, or with the frames on it, is behind an error.
+fn io_kind(error: &hyper::Error) -> Option<ErrorKind> {
     let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(error);
     while let Some(error) = cause {
-        if error.downcast_ref::<std::io::Error>().is_some_and(|error| error.kind() == std::io::ErrorKind::TimedOut) {
-            return true;
+        if let Some(error) = error.downcast_ref::<std::io::Error>() {
+            return Some(error.kind());
         }
         cause = error.source();
     }
-    false
-}
-
-/// The last word to a client whose head did not arrive: the HTTP library has nothing to answer yet, so it is written here.
-pub(super) async fn say_late(stream: &TcpStream) {
-    let response = Response::problem(&late("The head of the request took too long to arrive."));
-    let body = String::from_utf8_lossy(&response.body).into_owned();
-    let text = format!(
-        "HTTP/1.1 408 Request Timeout\r\ncontent-type: {}\r\nretry-after: 1\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{body}",
-        response.content_type,
-        body.len(),
-    );
-    // One try: the answer is small and the send buffer empty. A client that is gone does not want it.
-    let _ = stream.try_write(text.as_bytes());
+    None
 }

@@ -2,6 +2,9 @@
 //! request's head across once its first byte has come, and taking in bytes that we send. Each has its deadline here, below
 //! the HTTP library, so that a client that trickles, or never reads, costs one socket for a bounded time.
 //!
+//! The HTTP library answers a head that it cannot read by itself, with a status and no word. Such an answer is held back
+//! here and its status noted, so that the caller is told in words, like everybody else.
+//!
 //! The head's deadline runs from its first byte to the moment the request reaches the service; the body has a deadline of
 //! its own, kept by the service.
 
@@ -11,12 +14,13 @@ use std::{
     pin::Pin,
     sync::{
         Arc,
-        atomic::{AtomicU8, Ordering},
+        atomic::{AtomicU8, AtomicU16, Ordering},
     },
     task::{Context, Poll, ready},
     time::Duration,
 };
 
+use api::headers as names;
 use tokio::{
     io::{AsyncRead, AsyncWrite, ReadBuf},
     net::TcpStream,
@@ -37,27 +41,43 @@ const REQUEST: u8 = 2;
 
 /// What the connection is doing, shared with the service.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Phase(Arc<AtomicU8>);
+pub(super) struct Phase {
+    now: Arc<AtomicU8>,
+    held_back: Arc<AtomicU16>,
+}
 
 impl Phase {
     /// The head has arrived; the service has the request.
     pub(super) fn request(&self) {
-        self.0.store(REQUEST, Ordering::Release);
+        self.now.store(REQUEST, Ordering::Release);
     }
     /// The answer is on its way; the next byte belongs to the next request.
     pub(super) fn idle(&self) {
-        self.0.store(IDLE, Ordering::Release);
+        self.now.store(IDLE, Ordering::Release);
     }
     /// Whether a head began to arrive and did not end.
     pub(super) fn in_head(&self) -> bool {
-        self.0.load(Ordering::Acquire) == HEAD
+        self.now() == HEAD
+    }
+    /// The status of an answer that the HTTP library gave by itself.
+    pub(super) fn held_back(&self) -> Option<u16> {
+        Some(self.held_back.load(Ordering::Acquire)).filter(|status| *status != 0)
     }
     fn begin_head(&self) -> bool {
-        self.0.compare_exchange(IDLE, HEAD, Ordering::AcqRel, Ordering::Acquire).is_ok()
+        self.now.compare_exchange(IDLE, HEAD, Ordering::AcqRel, Ordering::Acquire).is_ok()
     }
     fn now(&self) -> u8 {
-        self.0.load(Ordering::Acquire)
+        self.now.load(Ordering::Acquire)
     }
+}
+
+/// The status of an answer that is not ours: each of ours has a request id.
+fn foreign_answer(bytes: &[u8]) -> Option<u16> {
+    let status = bytes.strip_prefix(b"HTTP/1.1 ")?.get(..3)?;
+    let ours =
+        bytes.windows(names::REQUEST_ID.len()).any(|part| part.eq_ignore_ascii_case(names::REQUEST_ID.as_bytes()));
+    let status: u16 = std::str::from_utf8(status).ok()?.parse().ok()?;
+    if status >= 400 && !ours { Some(status) } else { None }
 }
 
 /// A socket with deadlines. The stream is shared so that a last word can be said after the HTTP library gave up.
@@ -122,6 +142,12 @@ impl AsyncRead for Wire {
 
 impl AsyncWrite for Wire {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        if self.phase.in_head()
+            && let Some(status) = foreign_answer(bytes)
+        {
+            self.phase.held_back.store(status, Ordering::Release);
+            return Poll::Ready(Ok(bytes.len()));
+        }
         loop {
             match self.stream.poll_write_ready(cx) {
                 Poll::Ready(Err(error)) => return Poll::Ready(Err(error)),

@@ -130,6 +130,15 @@ async fn what_is_too_large_is_refused_in_words() {
     let heavy = format!("GET /api/v1/whoami HTTP/1.1\r\nhost: x\r\nx-padding: {}\r\n\r\n", "a".repeat(20_000));
     let answer = ask(server.address(), &heavy).await;
     assert_eq!((answer.status, answer.code().as_str()), (431, "headers_too_large"));
+    // So large that the HTTP library gives up on it before a request comes of it.
+    let bomb = heavy.replace("x-padding", &"x-padding: 1\r\n".repeat(300)).replace("::", ":");
+    for heavy in [heavy.replace("aaa", &"a".repeat(100)), bomb] {
+        let answer = ask(server.address(), &heavy).await;
+        assert_eq!((answer.status, answer.code().as_str()), (431, "headers_too_large"));
+        assert!(answer.header("x-request-id").is_some(), "{}", answer.head);
+    }
+    let long = format!("/api/v1/tenants?page_token={}", "a".repeat(100_000));
+    assert_eq!(ask(server.address(), &get(&long, secret)).await.code(), "uri_too_long");
     let post = |length: usize| {
         format!(
             "POST /api/v1/tenants HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {secret}\r\nidempotency-key: k\r\n\
@@ -149,6 +158,45 @@ async fn what_is_too_large_is_refused_in_words() {
     assert_eq!(ask(server.address(), &post(200_000)).await.code(), "malformed_json", "this much may be said");
     let plain = post(2).replace("application/json", "text/plain");
     assert_eq!(ask(server.address(), &plain).await.code(), "unsupported_media_type");
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_not_http_is_told_so() {
+    let world = World::new();
+    let (server, _) = serve(&world, config()).await;
+    let good = get("/api/v1/whoami", &world.operator.secret);
+    let chunked = good.replace("GET", "POST").replace("host: x", "host: x\r\ntransfer-encoding: chunked");
+    let refused = [
+        "\u{16}\u{3}\u{1}\u{2}\r\n\r\n".to_owned(),
+        "GET /api/v1/whoami\r\n\r\n".to_owned(),
+        "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".to_owned(),
+        good.replace("host: x", "host : x"),
+        good.replace("host: x", "host: x\r\ncontent-length: -2"),
+        good.replace("host: x", "host: x\r\ncontent-length: 2\r\ncontent-length: 3"),
+        good.replace("host: x\r\n", ""),
+        good.replace("host: x", "host: x\r\nhost: y"),
+        chunked.clone() + "zz\r\n\r\n",
+    ];
+    for request in refused {
+        let answer = ask(server.address(), &request).await;
+        assert_eq!((answer.status, answer.code().as_str()), (400, "malformed_request"), "{request}");
+        assert!(answer.header("x-request-id").is_some() && answer.header("connection") == Some("close"), "{request}");
+    }
+    // Both a length and chunks: the chunks count, and nothing after them is taken for another request.
+    let both = chunked.replace("host: x", "host: x\r\ncontent-length: 5") + "0\r\n\r\n" + &good;
+    let mut stream = TcpStream::connect(server.address()).await.unwrap();
+    stream.write_all(both.as_bytes()).await.unwrap();
+    assert_eq!(receive(&mut stream).await.code(), "method_not_allowed");
+    assert!(matches!(stream.read(&mut [0; 1]).await, Ok(0) | Err(_)), "a second answer");
+    // Two requests at once on one connection are both answered, in order and as themselves.
+    let mut stream = TcpStream::connect(server.address()).await.unwrap();
+    let last = good.replace("host: x", "host: x\r\nconnection: close");
+    stream.write_all(format!("{}{last}", get("/api/v1/nothing", "")).as_bytes()).await.unwrap();
+    let mut both = String::new();
+    tokio::time::timeout(Duration::from_secs(20), stream.read_to_string(&mut both)).await.unwrap().unwrap();
+    let statuses: Vec<&str> = both.split("HTTP/1.1 ").skip(1).map(|answer| &answer[..3]).collect();
+    assert_eq!(statuses, ["404", "200"], "{both}");
     server.stop().await;
 }
 
