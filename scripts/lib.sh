@@ -5,6 +5,9 @@ tools="$root/target/tools"
 export PATH="$tools/bin:$HOME/.cargo/bin:$PATH"
 cd "$root"
 
+# A build that is made once and thrown away has no use for the files of incremental compilation, which take gigabytes.
+if [ -n "${CI:-}" ]; then export CARGO_INCREMENTAL=0; fi
+
 # All chatter goes to standard error: the first line `make dev` prints on standard output is the server's own.
 say() { printf '%s\n' "$*" >&2; }
 fail() {
