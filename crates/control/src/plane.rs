@@ -37,8 +37,8 @@ pub struct PlaneConfig {
     pub lease_ttl_s: i64,
     /// How many things of each noun one step looks at.
     pub looks_per_noun: i64,
-    /// How many events, and audit rows, one step numbers.
-    pub numbered_per_step: i64,
+    /// How many events, or audit rows, one commit numbers.
+    pub numbered_per_commit: i64,
     /// How long an agent has to carry an order out.
     pub order_deadline_s: i64,
     /// Heartbeats are written down this often.
@@ -58,7 +58,7 @@ impl PlaneConfig {
             replica: replica.into(),
             lease_ttl_s: 10,
             looks_per_noun: 64,
-            numbered_per_step: 500,
+            numbered_per_commit: 500,
             order_deadline_s: 300,
             heartbeats_every_s: 5,
             idle_look_ms: 250,
@@ -217,7 +217,7 @@ impl ControlPlane {
         }
         self.waits_over_budget = self.overdue.check(leader)?;
         let before = now.plus_seconds(-self.config.idempotency_keep_s);
-        let limit = self.config.numbered_per_step;
+        let limit = self.config.numbered_per_commit;
         let purged = leader.commit(move |tx, _| idempotency::purge(tx, before, limit))?;
         // A full bite means that more is left.
         self.tidied = (i64::try_from(purged).unwrap_or(0) < limit).then_some(now);

@@ -3,6 +3,7 @@
 use control::bootstrap::{self, FirstOperator};
 use model::identity::PlatformRole;
 use store::{
+    events,
     idempotency::{self, Kept},
     living::{self, Living},
     testing::both_engines,
@@ -29,6 +30,22 @@ fn the_first_operator_is_made_once_and_its_token_opens_the_platform() {
         assert_eq!(owner.token.principal_id, made.principal_id);
         assert_eq!(owner.platform_role, Some(PlatformRole::PlatformOperator));
         assert!(owner.token.is_live(world.ports.now()));
+        world.settle();
+        world.check_history();
+    });
+}
+
+#[test]
+fn numbers_do_not_fall_behind_a_flood_of_changes() {
+    both_engines(|db| {
+        let mut world = World::new(db, 2);
+        world.settle();
+        world.config.numbered_per_commit = 2;
+        world.restart();
+        let before = world.read(events::head);
+        (0..5).for_each(|_| drop(world.launch(1)));
+        assert!(world.step().leading);
+        assert!(world.read(events::head) >= before + 5, "one step numbers more than one commit does");
         world.settle();
         world.check_history();
     });
