@@ -2,9 +2,10 @@
 
 use api::{Code, endpoint::IfMatch};
 use control::front_door::{Request, Response};
+use model::identity::MemberRole;
 use serde_json::json;
 
-use crate::world::{World, body};
+use crate::world::{World, body, sku_body};
 
 fn code(response: &Response) -> Code {
     response.as_problem().unwrap_or_else(|| panic!("{} is no refusal", response.status)).code
@@ -146,8 +147,39 @@ fn versions_are_shown_and_compared() {
     known.headers.if_none_match = Some(format!("\"{}\"", version + 1));
     let unchanged = world.send(known.clone());
     assert_eq!((unchanged.status, unchanged.body.len()), (304, 0));
-    known.headers.if_none_match = Some(format!("\"{version}\""));
-    assert_eq!(world.send(known).status, 200);
+    known.headers.if_none_match = Some(format!("W/\"{version}\", \"99\""));
+    assert_eq!(world.send(known.clone()).status, 200);
+    known.headers.if_none_match = Some(format!("W/\"{}\", \"99\"", version + 1));
+    assert_eq!(world.send(known.clone()).status, 304);
+    known.headers.if_none_match = Some("7".to_owned());
+    let refused = world.send(known);
+    assert_eq!((code(&refused), field(&refused).as_str()), (Code::InvalidHeader, "If-None-Match"));
+}
+
+#[test]
+fn the_form_is_judged_before_rights_and_facts() {
+    let world = World::new();
+    let mut sku = sku_body("twice");
+    sku["gpu_counts"] = json!([1, 1]);
+    let subject = json!({"email": "new@acme.example"});
+    let homeless = json!({"subject": subject, "role": "project_member"});
+    let confined = json!({"subject": subject, "role": "tenant_admin", "project_id": world.acme.project});
+    let members = format!("/api/v1/tenants/{}/members", world.acme.tenant);
+    for who in [&world.viewer, &world.operator] {
+        for (path, body, pointer) in [
+            ("/api/v1/skus", sku.clone(), "/gpu_counts"),
+            (members.as_str(), homeless.clone(), "/project_id"),
+            (members.as_str(), confined.clone(), "/project_id"),
+        ] {
+            let refused = world.post(who, path, body);
+            assert_eq!((code(&refused), field(&refused).as_str()), (Code::InvalidBody, pointer), "{path}");
+        }
+    }
+    // A role that is good in itself, and not for where this membership is, is no fault of the form.
+    let path =
+        format!("/api/v1/members/{}", world.join(&world.viewer, &world.umbrella.tenant, None, MemberRole::TenantAdmin));
+    let refused = world.patch(&world.operator, &path, 1, json!({"role": "project_member"}));
+    assert_eq!((code(&refused), field(&refused).as_str()), (Code::StateConflict, "/role"));
 }
 
 #[test]
