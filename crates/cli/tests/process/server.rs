@@ -38,7 +38,8 @@ impl Server {
     /// Starts a control plane and waits for its address. What it logs is added to `NAME.log` in the folder.
     pub fn start(home: &Path, name: &str, words: &[&str]) -> Self {
         Self::try_start(home, name, words).unwrap_or_else(|code| {
-            let log = fs::read_to_string(home.join(format!("{name}.log"))).unwrap_or_default();
+            let log =
+                fs::read_to_string(home.join(format!("{name}.log"))).unwrap_or_else(|why| format!("no log: {why}"));
             panic!("{name} ({words:?}) ended with {code:?} before it served:\n{}", tail(&log));
         })
     }
