@@ -89,6 +89,8 @@ impl Wish {
 
 /// As many allocations each client holds on to, so that they run for a while before it gives one back.
 const HELD_MIN: usize = 2;
+/// Clients that outlive every server rest between two wishes: all that they are promised is looked at again.
+const PAUSE: Duration = Duration::from_millis(20);
 /// A request that has no answer after this long has none.
 const ANSWER_WITHIN: Duration = Duration::from_secs(4);
 
@@ -196,8 +198,8 @@ impl Shift {
             if lost && self.mortal {
                 break;
             }
-            if lost {
-                tokio::time::sleep(Duration::from_millis(5)).await;
+            if !self.mortal {
+                tokio::time::sleep(PAUSE).await;
             }
         }
         worker
