@@ -37,6 +37,8 @@ pub struct PlaneConfig {
     pub lease_ttl_s: i64,
     /// How many things of each noun one step looks at.
     pub looks_per_noun: i64,
+    /// How many of them are looked at at the same time. One means on the stepping thread, in order.
+    pub looks_at_once: usize,
     /// How many events, or audit rows, one commit numbers.
     pub numbered_per_commit: i64,
     /// How long an agent has to carry an order out.
@@ -52,12 +54,18 @@ pub struct PlaneConfig {
 }
 
 impl PlaneConfig {
-    /// The usual settings.
+    /// The settings of a server: the usual ones, with several looks at once so that their commits share a flush.
+    pub fn serving(replica: impl Into<String>) -> Self {
+        Self { looks_at_once: 16, ..Self::new(replica) }
+    }
+
+    /// The usual settings, one look after the other.
     pub fn new(replica: impl Into<String>) -> Self {
         Self {
             replica: replica.into(),
             lease_ttl_s: 10,
             looks_per_noun: 64,
+            looks_at_once: 1,
             numbered_per_commit: 500,
             order_deadline_s: 300,
             heartbeats_every_s: 5,
@@ -195,7 +203,13 @@ impl ControlPlane {
         let Some(guard) = self.leadership.guard().cloned() else { return Ok(()) };
         let (db, ports, config) = (self.db.clone(), self.ports.clone(), self.config.clone());
         let leader = Leader { db, ports, guard, now, config };
-        let swept = self.driver.sweep(&leader, &mut self.applier)?;
+        let (leadership, ports) = (&mut self.leadership, &self.ports);
+        let mut keep_lease = || match leadership.step(&leader.db, ports.now(), ports.monotonic_us())? {
+            true => Ok(()),
+            false => Err(StoreError::LostLeadership),
+        };
+        let swept = self.driver.sweep(&leader, &mut self.applier, &mut keep_lease)?;
+        keep_lease()?;
         (report.looked, report.faults) = (swept.looked, swept.faults);
         let numbered = numbering::step(&leader)?;
         let purged = self.tidy(&leader)?;

@@ -140,7 +140,7 @@ impl Replica {
         db.on_poison(end_poisoned);
         let front = FrontDoorConfig { replica: replica.clone(), program_version: env!("CARGO_PKG_VERSION").to_owned() };
         let door = FrontDoor::new(ports.clone(), front).map_err(|error| Failure::Local(error.to_string()))?;
-        let plane = ControlPlane::new(db.clone(), ports, PlaneConfig { lease_ttl_s, ..PlaneConfig::new(replica) });
+        let plane = ControlPlane::new(db.clone(), ports, PlaneConfig { lease_ttl_s, ..PlaneConfig::serving(replica) });
         let (poke, node_plane, metrics) = (plane.poke(), plane.node_plane(), Metrics::new());
         let parts = Parts { door, db, metrics: metrics.clone(), poke, feed: EventFeed::default() };
         // The address first: a port that is taken must be told before anything begins to work.

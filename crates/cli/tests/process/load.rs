@@ -2,19 +2,20 @@
 //! afterwards it can be said of every single one whether it came true, and how often.
 
 use super::{
+    PATIENCE,
     book::{Book, Fate},
     dice::Dice,
-    ground::{Addresses, Ground},
+    ground::{Addresses, Asker, Ground, id},
     http::{Http, Request},
 };
-use serde_json::json;
+use serde_json::{Value, json};
 use std::{
     collections::VecDeque,
     sync::{
         Arc, Mutex,
         atomic::{AtomicBool, AtomicU64, Ordering},
     },
-    time::Duration,
+    time::{Duration, Instant},
 };
 use tokio::task::JoinSet;
 
@@ -132,6 +133,48 @@ impl Crowd {
         Self { workers, numbers, addresses: addresses.clone(), book, ground }
     }
 
+    /// Launches so many and waits until each runs; any client may give them back later. A launch that finds no place gives
+    /// what it would have needed back first.
+    pub async fn launch_until_running(&self, asker: &mut Asker, count: usize) {
+        const DESK: usize = 1;
+        let (begun, mut running) = (Instant::now(), 0);
+        while running < count {
+            assert!(begun.elapsed() < PATIENCE, "only {running} of {count} launches came to run");
+            let launched = self.ask(asker, Kind::Launch, DESK, None).await;
+            match ended_up(asker, &self.ground, DESK, &launched).await.as_str() {
+                "running" => {
+                    self.book.lock().unwrap().found.push((DESK, launched));
+                    running += 1;
+                }
+                _ => self.give_one_back(asker).await,
+            }
+        }
+    }
+
+    /// Releases one that runs.
+    async fn give_one_back(&self, asker: &mut Asker) {
+        for (desk, at) in self.ground.desks.iter().enumerate() {
+            let all = asker.list(&format!("/api/v1/projects/{}/allocations", at.project_id), &at.token).await;
+            let runs = |one: &&Value| one["execution"] == "running" && one["desired"] == "running";
+            if let Some(one) = all.iter().find(runs) {
+                self.ask(asker, Kind::Release, desk, Some(id(one))).await;
+                return;
+            }
+        }
+    }
+
+    /// One wish, answered and written down. Says what it was about.
+    async fn ask(&self, asker: &mut Asker, kind: Kind, desk: usize, allocation: Option<String>) -> String {
+        let number = self.numbers.fetch_add(1, Ordering::Relaxed);
+        let wish = Wish { kind, number, desk, ware: 0, allocation };
+        let answer = asker.ask(&wish.request(&self.ground)).await;
+        let fate = Fate::of(Ok(answer), kind);
+        let Fate::Acked(promise) = &fate else { panic!("{wish:?}: {fate:?}") };
+        let about = promise.id.clone();
+        self.book.lock().unwrap().add(wish, fate);
+        about
+    }
+
     /// Lets them loose. Clients of a `mortal` server end when they lose it.
     pub fn begin(mut self, mortal: bool) -> Busy {
         let stop = Arc::new(AtomicBool::new(false));
@@ -163,6 +206,20 @@ impl Busy {
             self.idle.workers.push(worker.unwrap());
         }
         self.idle
+    }
+}
+
+/// Waits until an allocation runs or has ended, and says which.
+async fn ended_up(asker: &mut Asker, ground: &Ground, desk: usize, allocation: &str) -> String {
+    let (path, begun) = (format!("/api/v1/allocations/{allocation}"), Instant::now());
+    loop {
+        let found = asker.get(&path, &ground.desks[desk].token).await;
+        let state = found["execution"].as_str().unwrap();
+        if ["running", "refused", "failed", "released"].contains(&state) {
+            return state.to_owned();
+        }
+        assert!(begun.elapsed() < PATIENCE, "{found}");
+        tokio::time::sleep(Duration::from_millis(20)).await;
     }
 }
 

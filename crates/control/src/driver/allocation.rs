@@ -79,9 +79,9 @@ impl Living for Allocations {
         allocation::decide(&looked.view, now)
     }
 
-    fn perform(hands: &mut Hands<'_>, looked: &Looked, effect: Effect) -> Result<(), StoreError> {
+    fn perform(hands: &Hands<'_>, looked: &Looked, effect: Effect) -> Result<(), StoreError> {
         match effect {
-            Effect::Place => hands.applier.place(hands.leader, &looked.row),
+            Effect::Place => hands.place(&looked.row),
             Effect::OrderProvision { attempt } => order(hands.leader, &looked.row, TaskKind::SliceVmProvision, attempt),
             Effect::OrderRelease { attempt } => order(hands.leader, &looked.row, TaskKind::SliceVmRelease, attempt),
         }

@@ -12,8 +12,13 @@
 //! A thing that cannot be looked at (its row is corrupt, its decider panics, the store refuses its change) is set aside with a
 //! pause that doubles, and stops nobody else. A lost race is no fault: it is looked at again, and only the third in a row is
 //! written down. What concerns the store or the lease ends the step instead: it is nobody's fault in particular.
+//!
+//! Several things of one noun are looked at at once, up to a bound, so that their commits share a flush of the disk and a
+//! slow effect holds up only its own place in the bound. How looks ended is sorted out on one thread. Where the bound is one,
+//! nothing is spawned and the order is fixed: the simulator's histories depend on that.
 
 mod allocation;
+mod at_once;
 mod node;
 mod orders;
 mod overdue;
@@ -28,12 +33,14 @@ use std::{
     fmt::{Debug, Display},
     panic::{AssertUnwindSafe, catch_unwind},
     str::FromStr,
+    sync::{Mutex, PoisonError},
 };
 
 use lifecycle::{Next, Wait};
-use model::Timestamp;
+use model::{Timestamp, time::MICROS_PER_SECOND};
 use store::{
     Stamp, StoreError, Tx,
+    allocations::AllocationRow,
     living::{self, Due, Living as Table, Seen},
 };
 
@@ -59,7 +66,7 @@ pub(crate) trait Living {
     /// Asks the decider.
     fn decide(looked: &Self::Looked, now: Timestamp) -> Next<Self::State, Self::Effect>;
     /// Carries an effect out. Safe to repeat.
-    fn perform(hands: &mut Hands<'_>, looked: &Self::Looked, effect: Self::Effect) -> Result<(), StoreError>;
+    fn perform(hands: &Hands<'_>, looked: &Self::Looked, effect: Self::Effect) -> Result<(), StoreError>;
     /// Moves it to a state, with everything that goes with the move, in the transaction given.
     fn enter(
         tx: &mut Tx<'_>,
@@ -72,8 +79,24 @@ pub(crate) trait Living {
 /// What effects are carried out with.
 pub(crate) struct Hands<'a> {
     pub(crate) leader: &'a Leader,
-    pub(crate) applier: &'a mut Applier,
+    // Placement decides one wish after the other: each must see what the one before it took.
+    applier: Mutex<&'a mut Applier>,
 }
+
+impl<'a> Hands<'a> {
+    pub(crate) fn new(leader: &'a Leader, applier: &'a mut Applier) -> Self {
+        Self { leader, applier: Mutex::new(applier) }
+    }
+
+    /// Finds a place for a wish, or records that there is none.
+    pub(crate) fn place(&self, allocation: &AllocationRow) -> Result<(), StoreError> {
+        let mut applier = self.applier.lock().unwrap_or_else(PoisonError::into_inner);
+        applier.place(self.leader, allocation)
+    }
+}
+
+/// Renews the lease when it is time to, and says when it is lost. Called between looks, and while slow ones last.
+pub(crate) type KeepLease<'a> = dyn FnMut() -> Result<(), StoreError> + 'a;
 
 /// Three lost races in a row are written down as a fault.
 const RACES_MAX: u32 = 3;
@@ -95,28 +118,48 @@ pub(crate) struct Swept {
 
 impl Driver {
     /// Looks once at everything that is due, a bounded number of each noun. `Err` ends the step.
-    pub(crate) fn sweep(&mut self, leader: &Leader, applier: &mut Applier) -> Result<Swept, StoreError> {
+    pub(crate) fn sweep(
+        &mut self,
+        leader: &Leader,
+        applier: &mut Applier,
+        keep_lease: &mut KeepLease<'_>,
+    ) -> Result<Swept, StoreError> {
         applier.forget_snapshot();
-        let mut hands = Hands { leader, applier };
+        let hands = Hands::new(leader, applier);
         let mut swept = Swept::default();
-        self.sweep_noun::<task::Tasks>(&mut hands, &mut swept)?;
-        self.sweep_noun::<node::Nodes>(&mut hands, &mut swept)?;
-        self.sweep_noun::<slot::Slots>(&mut hands, &mut swept)?;
-        self.sweep_noun::<allocation::Allocations>(&mut hands, &mut swept)?;
-        self.sweep_noun::<project::Projects>(&mut hands, &mut swept)?;
-        self.sweep_noun::<tenant::Tenants>(&mut hands, &mut swept)?;
+        self.sweep_noun::<task::Tasks>(&hands, keep_lease, &mut swept)?;
+        self.sweep_noun::<node::Nodes>(&hands, keep_lease, &mut swept)?;
+        self.sweep_noun::<slot::Slots>(&hands, keep_lease, &mut swept)?;
+        self.sweep_noun::<allocation::Allocations>(&hands, keep_lease, &mut swept)?;
+        self.sweep_noun::<project::Projects>(&hands, keep_lease, &mut swept)?;
+        self.sweep_noun::<tenant::Tenants>(&hands, keep_lease, &mut swept)?;
         Ok(swept)
     }
 
-    fn sweep_noun<L: Living>(&mut self, hands: &mut Hands<'_>, swept: &mut Swept) -> Result<(), StoreError> {
-        let (now, limit) = (hands.leader.now, hands.leader.config.looks_per_noun);
-        for due in hands.leader.read(move |tx| living::due(tx, L::TABLE, now, limit))? {
-            swept.looked += 1;
-            let result = catch_unwind(AssertUnwindSafe(|| look::<L>(hands, &due.id)));
-            let result = result.unwrap_or_else(|panic| Err(StoreError::Panicked(panic_text(panic.as_ref()))));
-            swept.faults += usize::from(self.settle::<L>(hands.leader, &due, result)?);
-        }
-        Ok(())
+    fn sweep_noun<L: Living>(
+        &mut self,
+        hands: &Hands<'_>,
+        keep_lease: &mut KeepLease<'_>,
+        swept: &mut Swept,
+    ) -> Result<(), StoreError> {
+        let leader = hands.leader;
+        let (now, limit) = (leader.now, leader.config.looks_per_noun);
+        let due = leader.read(move |tx| living::due(tx, L::TABLE, now, limit))?;
+        let looks = at_once::Looks {
+            at_once: leader.config.looks_at_once,
+            patience_us: leader.config.lease_ttl_s.saturating_mul(MICROS_PER_SECOND),
+            monotonic_us: &|| leader.ports.monotonic_us(),
+        };
+        looks.run(
+            &due,
+            |due| guarded_look::<L>(hands, &due.id),
+            keep_lease,
+            |due, result| {
+                swept.looked += 1;
+                swept.faults += usize::from(self.settle::<L>(leader, due, result)?);
+                Ok(())
+            },
+        )
     }
 
     /// Sorts out how a look ended. True when it was written down as a fault.
@@ -186,7 +229,13 @@ fn weigh(error: &StoreError) -> Weight {
     }
 }
 
-fn look<L: Living>(hands: &mut Hands<'_>, id: &str) -> Result<(), StoreError> {
+/// A look whose panic is its own fault.
+fn guarded_look<L: Living>(hands: &Hands<'_>, id: &str) -> Result<(), StoreError> {
+    let result = catch_unwind(AssertUnwindSafe(|| look::<L>(hands, id)));
+    result.unwrap_or_else(|panic| Err(StoreError::Panicked(panic_text(panic.as_ref()))))
+}
+
+fn look<L: Living>(hands: &Hands<'_>, id: &str) -> Result<(), StoreError> {
     let (leader, now) = (hands.leader, hands.leader.now);
     let name = id.to_owned();
     let Some(looked) = leader.read(move |tx| L::load(tx, &name, now))? else { return Ok(()) };
@@ -272,7 +321,7 @@ mod tests {
             assert_ne!(tenant.slug.as_str(), "poison", "cannot decide\0 about this");
             Next::Forget
         }
-        fn perform(_: &mut Hands<'_>, _: &TenantRow, effect: NoEffect) -> Result<(), StoreError> {
+        fn perform(_: &Hands<'_>, _: &TenantRow, effect: NoEffect) -> Result<(), StoreError> {
             match effect {}
         }
         fn enter(_: &mut Tx<'_>, _: &mut Stamp<'_>, _: &TenantRow, _: State) -> Result<(), StoreError> {
@@ -303,8 +352,8 @@ mod tests {
             id
         });
         let (mut driver, mut applier, mut swept) = (Driver::default(), Applier::default(), Swept::default());
-        let mut hands = Hands { leader: &leader, applier: &mut applier };
-        driver.sweep_noun::<Panicky>(&mut hands, &mut swept).unwrap();
+        let hands = Hands::new(&leader, &mut applier);
+        driver.sweep_noun::<Panicky>(&hands, &mut || Ok(()), &mut swept).unwrap();
         assert_eq!(swept, Swept { looked: 2, faults: 1 });
         let [poison, healthy] = ids.map(|id| leader.read(move |tx| tenants::get(tx, &id)).unwrap().unwrap());
         assert_eq!(poison.life.faults, 1);

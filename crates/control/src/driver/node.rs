@@ -35,7 +35,7 @@ impl Living for Nodes {
         node::decide(&View { state: node.state, last_seen: node.last_seen }, now)
     }
 
-    fn perform(_: &mut Hands<'_>, _: &NodeRow, effect: NoEffect) -> Result<(), StoreError> {
+    fn perform(_: &Hands<'_>, _: &NodeRow, effect: NoEffect) -> Result<(), StoreError> {
         match effect {}
     }
 

@@ -65,7 +65,7 @@ impl Living for Projects {
         project::decide(&view, now)
     }
 
-    fn perform(hands: &mut Hands<'_>, looked: &Looked, effect: Effect) -> Result<(), StoreError> {
+    fn perform(hands: &Hands<'_>, looked: &Looked, effect: Effect) -> Result<(), StoreError> {
         take_away(hands.leader, &looked.project, effect)
     }
 

@@ -75,7 +75,7 @@ impl Living for Slots {
         slot::decide(&looked.view, now)
     }
 
-    fn perform(hands: &mut Hands<'_>, looked: &Looked, effect: Effect) -> Result<(), StoreError> {
+    fn perform(hands: &Hands<'_>, looked: &Looked, effect: Effect) -> Result<(), StoreError> {
         let Effect::OrderRewipe { attempt } = effect;
         match &looked.last_user {
             Some(user) => order_rewipe(hands.leader, &looked.slot, user, attempt),

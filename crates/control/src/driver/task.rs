@@ -50,7 +50,7 @@ impl Living for Tasks {
         task::decide(&view, now)
     }
 
-    fn perform(_: &mut Hands<'_>, _: &Looked, effect: NoEffect) -> Result<(), StoreError> {
+    fn perform(_: &Hands<'_>, _: &Looked, effect: NoEffect) -> Result<(), StoreError> {
         match effect {}
     }
 

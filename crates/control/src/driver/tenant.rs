@@ -66,7 +66,7 @@ impl Living for Tenants {
         tenant::decide(&view, now)
     }
 
-    fn perform(hands: &mut Hands<'_>, looked: &Looked, effect: Effect) -> Result<(), StoreError> {
+    fn perform(hands: &Hands<'_>, looked: &Looked, effect: Effect) -> Result<(), StoreError> {
         take_away(hands.leader, &looked.tenant, effect)
     }
 
