@@ -88,7 +88,7 @@ pub struct SlotView {
     pub numa_node: Option<i64>,
     /// How many times it has been used.
     pub use_generation: i64,
-    /// `ok`, or what is wrong.
+    /// `clean`, or what is wrong.
     pub health_state: String,
     /// More about that.
     pub health_detail: String,

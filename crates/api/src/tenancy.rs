@@ -50,7 +50,7 @@ pub struct TenantUpdateBody {
     pub name: DisplayName,
 }
 
-/// What is in a tenant or project, counted when the driver last looked. Once it is deleted this is the proof that nothing is left.
+/// What is in a tenant or project, counted when it was shown; in lists, when its workflow last moved. Once it is deleted this is the proof that nothing is left.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Holdings {
     /// Projects that are not deleted; 0 for a project.

@@ -43,6 +43,8 @@ fn what_cannot_be_understood_is_a_usage_error_that_names_what_would_be() {
         (vec!["operation", "wait", "opn_short"], "opn_01jh2n6f4zw8q9r0s1t2v3x4y5"),
         (vec!["member", "create", "--tenant", "t", "--email", "a@b", "--role", "king"], "tenant_admin"),
         (vec!["operation", "wait", "opn_01jh2n6f4zw8q9r0s1t2v3x4y5", "--timeout", "soon"], "20m"),
+        (vec!["verify", "--database", "/var/lib/gpuaas.db"], "sqlite:PATH"),
+        (vec!["dev", "--listen", "0.0.0.0:0"], "--listen"),
     ] {
         let ran = offline(&words);
         assert_eq!(ran.code, 2, "{words:?}");

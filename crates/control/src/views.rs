@@ -34,12 +34,12 @@ use store::{
     nodes::NodeRow,
     pools::PoolRow,
     principals::PrincipalRow,
-    projects::ProjectRow,
+    projects::{ProjectLeft, ProjectRow},
     regions::RegionRow,
     skus::SkuRow,
     slots::SlotRow,
     tasks::TaskRow,
-    tenants::TenantRow,
+    tenants::{TenantLeft, TenantRow},
     tokens::TokenRow,
 };
 
@@ -84,6 +84,32 @@ fn tenancy_sentence(noun: &str, state: State, desired: Desired, life: &Life) -> 
 /// What was counted, or nothing before the first count.
 fn holdings(observed: &str) -> Holdings {
     serde_json::from_str(observed).unwrap_or_default()
+}
+
+/// What a tenant holds, counted at the moment given.
+pub fn tenant_holdings(left: &TenantLeft, now: Timestamp) -> Holdings {
+    Holdings {
+        projects: left.projects,
+        members: left.members,
+        service_accounts: left.service_accounts,
+        tokens: left.tokens_live,
+        allocations: left.allocations_live,
+        claims: left.claims_active,
+        counted_at: Some(now),
+    }
+}
+
+/// What a project holds, counted at the moment given.
+pub fn project_holdings(left: &ProjectLeft, now: Timestamp) -> Holdings {
+    Holdings {
+        projects: 0,
+        members: left.members,
+        service_accounts: 0,
+        tokens: left.tokens_live,
+        allocations: left.allocations_live,
+        claims: left.claims_active,
+        counted_at: Some(now),
+    }
 }
 
 /// A tenant.

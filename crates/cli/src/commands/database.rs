@@ -20,8 +20,16 @@ use crate::{
 #[derive(Debug, Clone, Args)]
 pub struct Database {
     /// The store: sqlite:PATH or postgres://USER@HOST/DATABASE
-    #[arg(long, env = "GPUAAS_DATABASE", hide_env_values = true, value_name = "URL")]
+    #[arg(long, env = "GPUAAS_DATABASE", hide_env_values = true, value_name = "URL", value_parser = store_address)]
     pub database: String,
+}
+
+/// An address of a kind that there is a store for. The address itself stays out of the message: it may hold a password.
+fn store_address(text: &str) -> Result<String, String> {
+    match text.split_once(':') {
+        Some(("sqlite" | "postgres" | "postgresql", rest)) if !rest.is_empty() => Ok(text.to_owned()),
+        _ => Err("a store is sqlite:PATH or postgres://USER@HOST/DATABASE".to_owned()),
+    }
 }
 
 impl Database {

@@ -106,6 +106,11 @@ fn prepared(folder: &Path) -> Result<(), Failure> {
 
 /// Runs until it is told to end.
 pub async fn dev(global: &Global, dev: Dev) -> Result<(), Failure> {
+    if !dev.listen.ip().is_loopback() {
+        let why =
+            "a development platform is for this machine alone: give --listen an address of it, such as 127.0.0.1:7070";
+        return Err(Failure::Usage(why.to_owned()));
+    }
     let _logs = dev.logging.start(global)?;
     let folder = dev.data_dir.map_or_else(default_folder, Ok)?;
     let ports = Ports::system();

@@ -1,7 +1,6 @@
 //! Projects: what is left in one, and how it is taken away when it goes. `deleted` is entered only by a transaction that holds
 //! the project and counted nothing left; the count stays with it as the proof, and its tenant is looked at again.
 
-use api::tenancy::Holdings;
 use lifecycle::{
     Next,
     project::{self, Effect, State, View},
@@ -20,7 +19,10 @@ use super::{
     tenant::{BITE, count},
     write_json,
 };
-use crate::leader::{Leader, unchanged};
+use crate::{
+    leader::{Leader, unchanged},
+    views,
+};
 
 /// Projects.
 pub(crate) struct Projects;
@@ -76,7 +78,7 @@ impl Living for Projects {
             // Something came in between the look and now: what was decided does not hold any more.
             return Err(StoreError::StaleVersion);
         }
-        let observed = write_json(&holdings(&left, stamp.now))?;
+        let observed = write_json(&views::project_holdings(&left, stamp.now))?;
         projects::enter(tx, stamp, &project, state, &observed, None)?;
         operations::finish_for(tx, project.id.as_str(), state.as_str(), None, stamp.now)?;
         if state == State::Deleted {
@@ -106,18 +108,6 @@ fn take_away(leader: &Leader, project: &ProjectRow, effect: Effect) -> Result<()
         }
         Ok(())
     })
-}
-
-fn holdings(left: &ProjectLeft, now: Timestamp) -> Holdings {
-    Holdings {
-        projects: 0,
-        members: left.members,
-        service_accounts: 0,
-        tokens: left.tokens_live,
-        allocations: left.allocations_live,
-        claims: left.claims_active,
-        counted_at: Some(now),
-    }
 }
 
 #[cfg(test)]

@@ -1,7 +1,6 @@
 //! Tenants: what is left in one, and how it is taken away when it goes. `deleted` is entered only by a transaction that holds
 //! the tenant and counted nothing left; the count stays with it as the proof.
 
-use api::tenancy::Holdings;
 use lifecycle::{
     Next,
     tenant::{self, Effect, State, View},
@@ -16,7 +15,10 @@ use store::{
 };
 
 use super::{Hands, Living, id_of, write_json};
-use crate::leader::{Leader, unchanged};
+use crate::{
+    leader::{Leader, unchanged},
+    views,
+};
 
 /// Tenants.
 pub(crate) struct Tenants;
@@ -77,7 +79,7 @@ impl Living for Tenants {
             // Something came in between the look and now: what was decided does not hold any more.
             return Err(StoreError::StaleVersion);
         }
-        let observed = write_json(&holdings(&left, stamp.now))?;
+        let observed = write_json(&views::tenant_holdings(&left, stamp.now))?;
         tenants::enter(tx, stamp, &tenant, state, &observed, None)?;
         operations::finish_for(tx, tenant.id.as_str(), state.as_str(), None, stamp.now)?;
         Ok(())
@@ -107,18 +109,6 @@ fn take_away(leader: &Leader, tenant: &TenantRow, effect: Effect) -> Result<(), 
         }
         Ok(())
     })
-}
-
-fn holdings(left: &TenantLeft, now: Timestamp) -> Holdings {
-    Holdings {
-        projects: left.projects,
-        members: left.members,
-        service_accounts: left.service_accounts,
-        tokens: left.tokens_live,
-        allocations: left.allocations_live,
-        claims: left.claims_active,
-        counted_at: Some(now),
-    }
 }
 
 /// A count from SQL as the deciders want it.

@@ -19,6 +19,7 @@ use store::{projects, projects::ProjectRow, tenants, tenants::TenantRow};
 
 use super::{name_taken, state_conflict};
 use crate::{
+    driver::write_json,
     front_door::{Answer, Ctx, Input, Refusal, Route, Work, internal, route},
     views,
 };
@@ -71,7 +72,12 @@ fn tenant_answer(ctx: &Ctx<'_, '_>, row: TenantRow) -> Answer<TenantView> {
 }
 
 fn tenant_show(ctx: &mut Ctx<'_, '_>, input: Input<TenantShow>) -> Result<Answer<TenantView>, Refusal> {
-    let row = ctx.tenant(&input.path.tenant_id)?;
+    let mut row = ctx.tenant(&input.path.tenant_id)?;
+    // What is kept with a deleted one is the proof that nothing was left; of a living one the reader wants the count now.
+    if row.state != State::Deleted {
+        let left = tenants::left(ctx.tx, &row.id, ctx.now())?;
+        row.observed = write_json(&views::tenant_holdings(&left, ctx.now()))?;
+    }
     Ok(tenant_answer(ctx, row))
 }
 
@@ -137,7 +143,11 @@ fn project_answer(ctx: &Ctx<'_, '_>, row: ProjectRow) -> Answer<ProjectView> {
 }
 
 fn project_show(ctx: &mut Ctx<'_, '_>, input: Input<ProjectShow>) -> Result<Answer<ProjectView>, Refusal> {
-    let row = ctx.project(&input.path.project_id)?;
+    let mut row = ctx.project(&input.path.project_id)?;
+    if row.state != State::Deleted {
+        let left = projects::left(ctx.tx, &row.id, ctx.now())?;
+        row.observed = write_json(&views::project_holdings(&left, ctx.now()))?;
+    }
     Ok(project_answer(ctx, row))
 }
 

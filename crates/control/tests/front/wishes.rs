@@ -93,6 +93,17 @@ fn a_launch_is_admitted_with_its_reasons_kept() {
 }
 
 #[test]
+fn a_project_that_is_shown_counts_what_it_holds_now() {
+    let world = World::new();
+    let path = format!("/api/v1/projects/{}", world.acme.project);
+    let held = |path: &str| body(&world.get(&world.operator, path))["observed"]["allocations"].as_i64().unwrap();
+    let before = held(&path);
+    assert_eq!(launch(&world, json!({})).status, 202);
+    assert_eq!(held(&path), before + 1);
+    assert_eq!(held(&format!("/api/v1/tenants/{}", world.acme.tenant)), before + 1);
+}
+
+#[test]
 fn a_launch_that_cannot_be_is_refused_for_its_reason() {
     let world = World::new();
     let refused = launch(&world, json!({"gpu_count": 3}));
