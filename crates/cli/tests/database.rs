@@ -63,6 +63,6 @@ fn verify_changes_nothing_and_refuses_what_is_no_store() {
     std::fs::write(home.path().join("text.db"), "this is not a database, and long enough to be sure of it").unwrap();
     let ran = run(home.path(), &["verify", "--database", &format!("sqlite:{}", home.path().join("text.db").display())]);
     assert_eq!(ran.code, 1, "{}", ran.stderr);
-    assert_eq!(run(home.path(), &["verify", "--database", "mysql:x"]).code, 1);
+    assert_eq!(run(home.path(), &["verify", "--database", "mysql:x"]).code, 2);
     assert_eq!(run(home.path(), &["verify"]).code, 2);
 }
