@@ -7,10 +7,10 @@ use crate::{
     journal::{Journal, JournalFault, Outcome, Record},
     work::{self, Move},
 };
-use api::node_plane::{FromControl, Heartbeat, Poll, TaskAnswer, ToControl};
+use api::node_plane::{FromControl, Heartbeat, Offer, Poll, TaskAnswer, ToControl};
 use model::{
     TaskId, Timestamp,
-    task::{Task, TaskFailure, TaskResult},
+    task::{GuestOrder, Task, TaskFailure, TaskResult},
     time::MICROS_PER_SECOND,
 };
 use std::collections::{BTreeMap, BTreeSet};
@@ -26,19 +26,23 @@ pub const RESEND_S: i64 = 5;
 const OFFERED_MAX: usize = 64;
 // Answers sent in one step.
 const ANSWERS_PER_STEP_MAX: usize = 32;
-// A journal this long is rewritten, unless most of it is still needed.
+// A journal this long or this large is rewritten, unless most of it is still needed.
 const RECORDS_MAX: usize = 8192;
+const BYTES_MAX: u64 = 16 * 1024 * 1024;
 
 /// An agent on its host. All that must last is in the journal; dropping an agent at any moment is a crash, and
 /// [`Agent::start`] on the same journal and host is the restart.
 #[derive(Debug)]
 pub struct Agent<H, J> {
     identity: Identity,
+    session: String,
     host: H,
     journal: J,
     book: Book,
     records: usize,
     records_max: usize,
+    bytes_max: u64,
+    heartbeat_s: i64,
     offered: BTreeMap<TaskId, Task>,
     refusals: Vec<TaskResult>,
     doing: Doing,
@@ -59,8 +63,8 @@ enum Doing {
 }
 
 impl<H: Host, J: Journal> Agent<H, J> {
-    /// Starts from what the journal holds, and counts the start.
-    pub fn start(identity: Identity, host: H, mut journal: J) -> Result<Self, JournalFault> {
+    /// Starts from what the journal holds, and counts the start. `session` is a word that no other start ever had.
+    pub fn start(identity: Identity, session: String, host: H, mut journal: J) -> Result<Self, JournalFault> {
         let records = journal.load()?;
         let mut book = Book::default();
         for record in &records {
@@ -76,11 +80,14 @@ impl<H: Host, J: Journal> Agent<H, J> {
         book.apply(&booted);
         Ok(Self {
             identity,
+            session,
             host,
             journal,
             book,
             records: records.len() + 1,
             records_max: RECORDS_MAX,
+            bytes_max: BYTES_MAX,
+            heartbeat_s: HEARTBEAT_S,
             offered: BTreeMap::new(),
             refusals: vec![],
             doing: Doing::Nothing,
@@ -107,6 +114,27 @@ impl<H: Host, J: Journal> Agent<H, J> {
             return vec![];
         }
         self.speak(now)
+    }
+
+    /// Says "I am here" as often as the control plane asked for at enrollment, instead of every [`HEARTBEAT_S`].
+    #[must_use]
+    pub fn with_heartbeat_s(mut self, heartbeat_s: i64) -> Self {
+        self.heartbeat_s = heartbeat_s;
+        self
+    }
+
+    /// How many times the agent has started, this time counted.
+    pub fn boot(&self) -> i64 {
+        self.book.boot()
+    }
+
+    /// Whether there is something to do that needs no further message. Whoever calls [`Agent::step`] may rest when not.
+    pub fn is_busy(&self) -> bool {
+        self.halted.is_none()
+            && !(self.offered.is_empty()
+                && self.book.open().is_empty()
+                && self.acks.is_empty()
+                && matches!(self.doing, Doing::Nothing))
     }
 
     /// Why the agent stopped, if it did.
@@ -139,7 +167,17 @@ impl<H: Host, J: Journal> Agent<H, J> {
 
     fn hear(&mut self, message: FromControl) {
         match message {
-            FromControl::TasksOffered(offer) => offer.tasks.into_iter().for_each(|task| self.hear_task(task)),
+            FromControl::TasksOffered(offered) => offered.tasks.into_iter().for_each(|offer| match offer {
+                Offer::Known(task) => self.hear_task(task),
+                Offer::Unknown(unknown) => self.refuse(TaskResult {
+                    task_id: unknown.id,
+                    fence: unknown.fence,
+                    failure: Some(TaskFailure::UnknownKind),
+                    detail: "The agent does not know this kind of order; it may be older than the control plane."
+                        .to_owned(),
+                    proofs: vec![],
+                }),
+            }),
             FromControl::ResultAck(ack) => {
                 if self.book.answers().get(&ack.task_id).is_some_and(|answer| !answer.acknowledged) {
                     self.acks.insert(ack.task_id);
@@ -158,11 +196,15 @@ impl<H: Host, J: Journal> Agent<H, J> {
         } else if self.book.open().contains_key(&task.id) || self.offered.contains_key(&task.id) {
             // It is being worked on.
         } else if let Some(refusal) = self.refusal(&task) {
-            if self.refusals.len() < OFFERED_MAX && !self.refusals.contains(&refusal) {
-                self.refusals.push(refusal);
-            }
+            self.refuse(refusal);
         } else if self.offered.len() < OFFERED_MAX {
             self.offered.insert(task.id.clone(), task);
+        }
+    }
+
+    fn refuse(&mut self, refusal: TaskResult) {
+        if self.refusals.len() < OFFERED_MAX && !self.refusals.contains(&refusal) {
+            self.refusals.push(refusal);
         }
     }
 
@@ -207,28 +249,31 @@ impl<H: Host, J: Journal> Agent<H, J> {
             self.sent.remove(&task_id);
             return self.write(Record::Acknowledged { task_id });
         }
-        if self.records > self.records_max {
+        if self.records > self.records_max || self.journal.bytes() > self.bytes_max {
             let records = self.book.records(self.identity.node_id());
+            self.journal.rewrite(&records)?;
             self.records = records.len();
             self.records_max = RECORDS_MAX.max(2 * self.records);
-            return self.journal.rewrite(&records);
+            self.bytes_max = BYTES_MAX.max(2 * self.journal.bytes());
         }
         Ok(())
     }
 
     fn advance(&mut self, open: &Open) -> Result<(), JournalFault> {
         let next = if self.book.is_newest(&open.task) {
-            work::next(open, self.host.guests(), &self.identity)
+            work::next(open, &self.host, &self.identity)
         } else {
-            Move::Answer(work::failure(open, TaskFailure::StaleFence, "A newer order for one of the slots took over."))
+            let refused = work::failure(open, TaskFailure::StaleFence, "A newer order for one of the slots took over.");
+            Move::Answer(refused, None)
         };
         match next {
-            Move::Answer(result) => self.write(Record::Finished { result }),
+            Move::Answer(result, report) => self.write(Record::Finished { result, report }),
             Move::Act(step) => {
+                let Some(order) = open.task.input.guest() else { return Ok(()) };
                 let turn = open.turns.get(&step).copied().unwrap_or(0) + 1;
                 let task_id = open.task.id.clone();
                 self.write(Record::Started { task_id, step: step.clone(), turn })?;
-                self.doing = Doing::Begun(Box::new(effect(open, step, turn)));
+                self.doing = Doing::Begun(Box::new(effect(open, order, step, turn)));
                 Ok(())
             }
         }
@@ -267,40 +312,49 @@ impl<H: Host, J: Journal> Agent<H, J> {
     fn speak(&mut self, now: Timestamp) -> Vec<ToControl> {
         let (node_id, boot) = (self.identity.node_id().clone(), self.book.boot());
         let mut out = vec![];
-        if is_due(self.beat, HEARTBEAT_S, now) {
+        if is_due(self.beat, self.heartbeat_s, now) {
             self.beat = Some(now);
-            out.push(ToControl::Heartbeat(Heartbeat { node_id: node_id.clone(), boot }));
+            let session = self.session.clone();
+            out.push(ToControl::Heartbeat(Heartbeat { node_id: node_id.clone(), boot, session, sent_at: now }));
         }
         if is_due(self.polled, POLL_S, now) {
             self.polled = Some(now);
             out.push(ToControl::Poll(Poll { node_id: node_id.clone(), boot }));
         }
-        let mut results = std::mem::take(&mut self.refusals);
+        let mut results: Vec<_> = std::mem::take(&mut self.refusals).into_iter().map(|result| (result, None)).collect();
         let unheard = |(id, answer): &(&TaskId, &Answer)| {
             let waits = !answer.acknowledged && !self.acks.contains(*id);
             self.asked_again.contains(*id) || (waits && is_due(self.sent.get(*id).copied(), RESEND_S, now))
         };
         let due = self.book.answers().iter().filter(unheard).take(ANSWERS_PER_STEP_MAX);
-        results.extend(due.map(|(_, answer)| answer.result.clone()));
-        for result in &results {
+        results.extend(due.map(|(_, answer)| (answer.result.clone(), answer.report.clone())));
+        for (result, _) in &results {
             self.asked_again.remove(&result.task_id);
             if self.book.answers().get(&result.task_id).is_some_and(|answer| !answer.acknowledged) {
                 self.sent.insert(result.task_id.clone(), now);
             }
         }
-        let answer = |result| ToControl::Result(TaskAnswer { node_id: node_id.clone(), boot, result });
+        let answer =
+            |(result, report)| ToControl::Result(TaskAnswer { node_id: node_id.clone(), boot, result, report });
         out.extend(results.into_iter().map(answer));
         out
     }
 }
 
-fn effect(open: &Open, step: Step, turn: u32) -> Effect {
+fn effect(open: &Open, order: &GuestOrder, step: Step, turn: u32) -> Effect {
     let mut slots = open.slots();
     if let Step::Wipe { slot_id, .. } = &step {
         slots.retain(|slot| slot.slot_id == *slot_id);
     }
     let task = &open.task;
-    Effect { task_id: task.id.clone(), allocation_id: task.allocation_id.clone(), fence: task.fence, slots, step, turn }
+    Effect {
+        task_id: task.id.clone(),
+        allocation_id: order.allocation_id.clone(),
+        fence: task.fence,
+        slots,
+        step,
+        turn,
+    }
 }
 
 // A clock that went back makes everything due: saying something twice is harmless, falling silent is not.

@@ -7,9 +7,10 @@ use crate::{
     host::{SlotUse, Step},
     journal::{Outcome, Record},
 };
+use api::node_plane::TaskReport;
 use model::{
     SlotId, TaskId,
-    task::{Task, TaskKind, TaskResult, TaskSlot},
+    task::{Fence, Task, TaskKind, TaskResult, TaskSlot},
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -37,7 +38,7 @@ impl Rank {
         Self {
             incarnation: task.fence.incarnation,
             generation: slot.use_generation,
-            ends_use: task.kind == TaskKind::SliceVmRelease,
+            ends_use: task.kind() == TaskKind::SliceVmRelease,
             attempt: task.fence.attempt,
         }
     }
@@ -48,6 +49,15 @@ impl Rank {
 pub struct Mark {
     /// How new.
     pub rank: Rank,
+    /// Which.
+    pub task_id: TaskId,
+}
+
+/// The newest order of one kind about the host itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HostMark {
+    /// How new.
+    pub fence: Fence,
     /// Which.
     pub task_id: TaskId,
 }
@@ -71,7 +81,7 @@ impl Open {
     pub fn slots(&self) -> Vec<SlotUse> {
         let mut slots: Vec<SlotUse> = self
             .task
-            .slots
+            .slots()
             .iter()
             .map(|slot| SlotUse { slot_id: slot.slot_id.clone(), use_generation: slot.use_generation })
             .collect();
@@ -85,6 +95,8 @@ impl Open {
 pub struct Answer {
     /// What was answered.
     pub result: TaskResult,
+    /// What was seen, until the control plane has it.
+    pub report: Option<TaskReport>,
     /// Whether the control plane has it.
     pub acknowledged: bool,
 }
@@ -94,6 +106,7 @@ pub struct Answer {
 pub struct Book {
     boot: i64,
     marks: BTreeMap<SlotId, Mark>,
+    host_marks: BTreeMap<TaskKind, HostMark>,
     open: BTreeMap<TaskId, Open>,
     answers: BTreeMap<TaskId, Answer>,
 }
@@ -119,13 +132,13 @@ impl Book {
     /// Whether an order is newer than everything taken for any of its slots.
     pub fn is_newer(&self, task: &Task) -> bool {
         let newer = |slot: &TaskSlot| self.marks.get(&slot.slot_id).is_none_or(|mark| Rank::of(task, slot) > mark.rank);
-        task.slots.iter().all(newer) || model::planted!(AgentIgnoresFence)
+        (task.slots().iter().all(newer) && self.is_newer_for_host(task)) || model::planted!(AgentIgnoresFence)
     }
 
     /// Whether an order that was taken is still the newest for every one of its slots.
     pub fn is_newest(&self, task: &Task) -> bool {
         let newest = |slot: &TaskSlot| self.marks.get(&slot.slot_id).is_some_and(|mark| mark.task_id == task.id);
-        task.slots.iter().all(newest) || model::planted!(AgentIgnoresFence)
+        task.slots().iter().all(newest) || model::planted!(AgentIgnoresFence)
     }
 
     /// Adds one record.
@@ -134,10 +147,14 @@ impl Book {
             Record::Booted { boot, .. } => self.boot = self.boot.max(*boot),
             Record::Marked { slot_id, rank, task_id } => self.mark(slot_id, *rank, task_id),
             Record::Accepted { task } => {
-                for slot in &task.slots {
+                for slot in task.slots() {
                     self.mark(&slot.slot_id, Rank::of(task, slot), &task.id);
                 }
+                self.mark_host(task);
                 self.open.insert(task.id.clone(), Open::new(task.clone()));
+            }
+            Record::HostMarked { kind, fence, task_id } => {
+                self.host_marks.insert(*kind, HostMark { fence: *fence, task_id: task_id.clone() });
             }
             Record::Started { task_id, step, turn } => {
                 if let Some(open) = self.open.get_mut(task_id) {
@@ -149,13 +166,16 @@ impl Book {
                     open.outcomes.insert(step.clone(), outcome.clone());
                 }
             }
-            Record::Finished { result } => {
+            Record::Finished { result, report } => {
                 self.open.remove(&result.task_id);
-                self.answers.insert(result.task_id.clone(), Answer { result: result.clone(), acknowledged: false });
+                let answer = Answer { result: result.clone(), report: report.clone(), acknowledged: false };
+                self.answers.insert(result.task_id.clone(), answer);
             }
             Record::Acknowledged { task_id } => {
                 if let Some(answer) = self.answers.get_mut(task_id) {
                     answer.acknowledged = true;
+                    // What was seen is the control plane's now, and may be large.
+                    answer.report = None;
                 }
                 self.forget_oldest();
             }
@@ -181,7 +201,7 @@ impl Book {
             }));
         }
         for (task_id, answer) in &self.answers {
-            records.push(Record::Finished { result: answer.result.clone() });
+            records.push(Record::Finished { result: answer.result.clone(), report: answer.report.clone() });
             if answer.acknowledged {
                 records.push(Record::Acknowledged { task_id: task_id.clone() });
             }
@@ -192,6 +212,12 @@ impl Book {
             rank: mark.rank,
             task_id: mark.task_id.clone(),
         }));
+        let marks = self.host_marks.iter();
+        records.extend(marks.map(|(kind, mark)| Record::HostMarked {
+            kind: *kind,
+            fence: mark.fence,
+            task_id: mark.task_id.clone(),
+        }));
         records
     }
 
@@ -200,6 +226,17 @@ impl Book {
     pub(crate) fn forget_answer(&mut self, task: &Task) {
         self.answers.remove(&task.id);
         self.open.insert(task.id.clone(), Open::new(task.clone()));
+    }
+
+    // Orders about the host are read-only and of a kind each; an older one of the same kind is a late copy.
+    fn is_newer_for_host(&self, task: &Task) -> bool {
+        task.input.guest().is_some() || self.host_marks.get(&task.kind()).is_none_or(|mark| task.fence > mark.fence)
+    }
+
+    fn mark_host(&mut self, task: &Task) {
+        if task.input.guest().is_none() {
+            self.host_marks.insert(task.kind(), HostMark { fence: task.fence, task_id: task.id.clone() });
+        }
     }
 
     fn mark(&mut self, slot_id: &SlotId, rank: Rank, task_id: &TaskId) {

@@ -6,6 +6,7 @@
 
 use model::{AllocationId, SlotId, TaskId, proof::WipeStep, task::Fence};
 use serde::{Deserialize, Serialize};
+use topology::Tree;
 
 /// One use of one slot.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -98,6 +99,9 @@ pub trait Host {
     /// Makes one step of wiping one slot and returns what was seen. An empty text is no evidence. Never called with
     /// [`WipeStep::GuestGone`]: that is read from [`Host::guests`].
     fn wipe_step(&mut self, effect: &Effect, slot: &SlotUse, step: WipeStep) -> Result<String, HostFault>;
+
+    /// What the host shows of itself: read, never changed.
+    fn capture(&self) -> Result<Tree, HostFault>;
 
     /// Every guest on the host.
     fn guests(&self) -> Result<Vec<Guest>, HostFault>;

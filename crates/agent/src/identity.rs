@@ -5,9 +5,9 @@ use model::{
     NodeId,
     proof::{Proof, StepEvidence},
 };
-use std::fmt::{self, Write};
+use std::fmt;
 
-use crate::host::SlotUse;
+use crate::{hex, host::SlotUse};
 
 /// A node's id and signing key.
 pub struct Identity {
@@ -28,7 +28,7 @@ impl Identity {
 
     /// The public key in hexadecimal, as the node is enrolled with.
     pub fn public_key_hex(&self) -> String {
-        hex(self.key.verifying_key().as_bytes())
+        hex::encode(self.key.verifying_key().as_bytes())
     }
 
     /// Signs what was seen on one slot. Nothing is added: a proof of a wipe that did not work says so.
@@ -41,7 +41,7 @@ impl Identity {
             steps,
             signature: String::new(),
         };
-        proof.signature = hex(&self.key.sign(&proof.signed_bytes()).to_bytes());
+        proof.signature = hex::encode(&self.key.sign(&proof.signed_bytes()).to_bytes());
         proof
     }
 }
@@ -50,11 +50,4 @@ impl fmt::Debug for Identity {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Identity({})", self.node_id)
     }
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
 }

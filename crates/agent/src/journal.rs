@@ -5,9 +5,10 @@
 //! journal in an unknown state, so the agent stops and has to be started again from what is really there.
 
 use crate::{book::Rank, host::Step};
+use api::node_plane::TaskReport;
 use model::{
     NodeId, SlotId, TaskId,
-    task::{Task, TaskResult},
+    task::{Fence, Task, TaskKind, TaskResult},
 };
 use serde::{Deserialize, Serialize};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -41,6 +42,15 @@ pub enum Record {
         /// Which order.
         task_id: TaskId,
     },
+    /// The newest order of one kind about the host itself, carried over when a journal is rewritten.
+    HostMarked {
+        /// The kind.
+        kind: TaskKind,
+        /// How new.
+        fence: Fence,
+        /// Which order.
+        task_id: TaskId,
+    },
     /// An order was taken; it is now the newest for each of its slots.
     Accepted {
         /// The order.
@@ -68,6 +78,9 @@ pub enum Record {
     Finished {
         /// The answer.
         result: TaskResult,
+        /// What was seen, for orders to look.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        report: Option<TaskReport>,
     },
     /// The control plane has the answer.
     Acknowledged {
@@ -85,6 +98,12 @@ pub enum JournalFault {
     /// It belongs to another node: this disk or this key is in the wrong machine.
     #[error("the journal belongs to {0}")]
     OtherNode(NodeId),
+    /// A record in the middle of it is not what was written.
+    #[error("line {0} of the journal is damaged")]
+    Damaged(usize),
+    /// Another process has it open.
+    #[error("another agent holds {0}")]
+    InUse(String),
 }
 
 /// A durable list of records.
@@ -95,6 +114,10 @@ pub trait Journal {
     fn append(&mut self, record: &Record) -> Result<(), JournalFault>;
     /// Replaces everything at once; after a crash either the old or the new list is there.
     fn rewrite(&mut self, records: &[Record]) -> Result<(), JournalFault>;
+    /// How much room it takes, where that can grow to matter.
+    fn bytes(&self) -> u64 {
+        0
+    }
 }
 
 /// A journal in memory. Clones share their contents, so a handle kept outside outlives a crash of the agent; a simulated

@@ -6,14 +6,16 @@
 
 use crate::{
     book::Open,
-    host::{Guest, HostFault, SlotUse, Step},
+    host::{Guest, Host, HostFault, SlotUse, Step},
     identity::Identity,
     journal::Outcome,
 };
+use api::node_plane::{REPORT_BYTES_MAX, TaskReport};
 use model::{
     proof::{Proof, StepEvidence, WipeStep},
-    task::{TaskFailure, TaskKind, TaskResult},
+    task::{GuestOrder, TaskFailure, TaskInput, TaskResult},
 };
+use topology::Discovery;
 
 /// A change is begun at most this many times; more interruptions than that are a failure.
 pub(crate) const TURNS_MAX: u32 = 5;
@@ -23,8 +25,8 @@ pub(crate) const TURNS_MAX: u32 = 5;
 pub(crate) enum Move {
     /// This change.
     Act(Step),
-    /// This answer.
-    Answer(TaskResult),
+    /// This answer, with what was seen where the order was to look.
+    Answer(TaskResult, Option<TaskReport>),
 }
 
 /// What is wrong with an order in itself, before anything is looked at.
@@ -39,17 +41,42 @@ pub(crate) fn malformed(open: &Open) -> Option<&'static str> {
     }
 }
 
-pub(crate) fn next(open: &Open, guests: Result<Vec<Guest>, HostFault>, identity: &Identity) -> Move {
+pub(crate) fn next(open: &Open, host: &impl Host, identity: &Identity) -> Move {
+    let guests = host.guests();
     let blind = |fault: HostFault| format!("The host's guests could not be listed: {fault}");
-    match open.task.kind {
-        TaskKind::SliceVmProvision => match guests.map_err(blind) {
-            Ok(guests) => provision(open, &guests),
+    match &open.task.input {
+        TaskInput::SliceVmProvision(order) => match guests.map_err(blind) {
+            Ok(guests) => provision(open, order, &guests),
             Err(detail) => failed(open, TaskFailure::ProvisionFailed, &detail),
         },
-        TaskKind::SliceVmRelease => match guests.map_err(blind) {
+        TaskInput::SliceVmRelease(_) => match guests.map_err(blind) {
             Ok(guests) => release(open, &guests, identity),
             Err(detail) => failed(open, TaskFailure::GuestNotGone, &detail),
         },
+        TaskInput::SliceTopologyDiscover {} => {
+            look(open, host, |discovery| TaskReport::SliceTopologyDiscover(Box::new(discovery)))
+        }
+        TaskInput::NodeReadiness {} => {
+            look(open, host, |discovery| TaskReport::NodeReadiness(Box::new(topology::readiness(&discovery))))
+        }
+    }
+}
+
+// Looking changes nothing, so there is nothing to journal before it: interrupted, it is simply done again.
+fn look(open: &Open, host: &impl Host, report: impl FnOnce(Discovery) -> TaskReport) -> Move {
+    let report = match host.capture() {
+        Ok(tree) => report(topology::discover(&tree)),
+        Err(fault) => return failed(open, TaskFailure::NotReadable, &fault.detail),
+    };
+    // A report that would be refused is worse than none: it would be held against the node, and sent for ever.
+    match serde_json::to_vec(&report).map(|json| json.len()) {
+        Ok(bytes) if bytes <= REPORT_BYTES_MAX => Move::Answer(done(open, vec![]), Some(report)),
+        Ok(bytes) => failed(
+            open,
+            TaskFailure::NotReadable,
+            &format!("What was seen takes {bytes} bytes, more than a report may."),
+        ),
+        Err(error) => failed(open, TaskFailure::NotReadable, &format!("What was seen cannot be written: {error}.")),
     }
 }
 
@@ -65,21 +92,15 @@ pub(crate) fn failure(open: &Open, failure: TaskFailure, detail: &str) -> TaskRe
 }
 
 fn failed(open: &Open, why: TaskFailure, detail: &str) -> Move {
-    Move::Answer(failure(open, why, detail))
+    Move::Answer(failure(open, why, detail), None)
 }
 
-fn done(open: &Open, proofs: Vec<Proof>) -> Move {
+fn done(open: &Open, proofs: Vec<Proof>) -> TaskResult {
     let task = &open.task;
-    Move::Answer(TaskResult {
-        task_id: task.id.clone(),
-        fence: task.fence,
-        failure: None,
-        detail: String::new(),
-        proofs,
-    })
+    TaskResult { task_id: task.id.clone(), fence: task.fence, failure: None, detail: String::new(), proofs }
 }
 
-fn provision(open: &Open, guests: &[Guest]) -> Move {
+fn provision(open: &Open, order: &GuestOrder, guests: &[Guest]) -> Move {
     let slots = open.slots();
     if let Some(detail) = malformed(open) {
         return failed(open, TaskFailure::ProvisionFailed, detail);
@@ -88,10 +109,10 @@ fn provision(open: &Open, guests: &[Guest]) -> Move {
     if let Some(fault) = outcome.filter(|outcome| !outcome.ok) {
         return failed(open, TaskFailure::ProvisionFailed, &fault.text);
     }
-    let is_ours = |guest: &Guest| guest.allocation_id == open.task.allocation_id && guest.slots == slots && guest.ready;
+    let is_ours = |guest: &Guest| guest.allocation_id == order.allocation_id && guest.slots == slots && guest.ready;
     let there = guests.iter().any(is_ours);
     if there && (outcome.is_some() || !model::planted!(AgentRepeatsWork)) {
-        return done(open, vec![]);
+        return Move::Answer(done(open, vec![]), None);
     }
     if outcome.is_some() {
         return failed(open, TaskFailure::ProvisionFailed, "The guest was started and is not there.");
@@ -122,7 +143,7 @@ fn release(open: &Open, guests: &[Guest], identity: &Identity) -> Move {
             Wipe::Over(steps) => proofs.extend(nonce(open, slot).map(|nonce| identity.prove(slot, nonce, steps))),
         }
     }
-    done(open, proofs)
+    Move::Answer(done(open, proofs), None)
 }
 
 // Whatever sits on the slots goes: the book has already refused every order that is not the newest for all of them. A guest
@@ -175,7 +196,7 @@ fn turns(open: &Open, step: &Step) -> u32 {
 }
 
 fn nonce<'a>(open: &'a Open, slot: &SlotUse) -> Option<&'a str> {
-    open.task.slots.iter().find(|given| given.slot_id == slot.slot_id).and_then(|given| given.nonce.as_deref())
+    open.task.slots().iter().find(|given| given.slot_id == slot.slot_id).and_then(|given| given.nonce.as_deref())
 }
 
 fn sits_on(guest: &Guest, slots: &[SlotUse]) -> bool {

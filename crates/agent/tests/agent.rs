@@ -14,7 +14,7 @@ use model::{
     proof::{Expected, Proof, ProofFault, WipeStep},
     task::{Task, TaskFailure, TaskKind, TaskResult},
 };
-use world::{SECRET, World, allocation_id, node_id, order, slot_id};
+use world::{SECRET, World, allocation_id, node_id, order, slot_id, with_slots};
 
 fn start(n: u8, use_generation: u8, attempt: i64) -> Task {
     order(n, TaskKind::SliceVmProvision, use_generation, attempt)
@@ -246,9 +246,8 @@ fn nobody_is_started_beside_what_another_guest_left() {
 
 #[test]
 fn an_order_that_names_no_slot_or_one_twice_is_refused() {
-    let (mut none, mut twice) = (end(1, 1, 1), start(2, 2, 1));
-    none.slots.clear();
-    twice.slots[1] = twice.slots[0].clone();
+    let none = with_slots(end(1, 1, 1), Vec::clear);
+    let twice = with_slots(start(2, 2, 1), |slots| slots[1] = slots[0].clone());
     let mut world = World::new(vec![none.clone(), twice.clone()]);
     world.settle();
     assert_eq!(failure(&world, &none), Some(TaskFailure::GuestNotGone));
@@ -277,7 +276,12 @@ fn without_a_journal_nothing_is_done() {
 fn a_journal_from_another_node_is_refused() {
     let world = World::new(vec![]);
     let other = NodeId::from_parts(Timestamp::from_micros(0), [9; 10]);
-    let started = Agent::start(Identity::from_secret(other, &SECRET), world.host.clone(), world.host.journal.clone());
+    let started = Agent::start(
+        Identity::from_secret(other, &SECRET),
+        "session".to_owned(),
+        world.host.clone(),
+        world.host.journal.clone(),
+    );
     assert_eq!(started.map(|_| ()).unwrap_err(), JournalFault::OtherNode(node_id()));
 }
 
@@ -330,7 +334,7 @@ fn an_order_whose_answer_was_forgotten_is_refused_rather_than_done_again() {
         };
         [
             Record::Accepted { task: task.clone() },
-            Record::Finished { result },
+            Record::Finished { result, report: None },
             Record::Acknowledged { task_id: task.id.clone() },
         ]
     };
@@ -338,10 +342,11 @@ fn an_order_whose_answer_was_forgotten_is_refused_rather_than_done_again() {
     let first = end(1, 1, 1);
     ended(&first).iter().for_each(|record| book.apply(record));
     for n in 0..ANSWERS_KEPT_MAX {
-        let mut other = end(2, 1, i64::try_from(n).unwrap());
+        let mut other = with_slots(end(2, 1, i64::try_from(n).unwrap()), |slots| {
+            slots.truncate(1);
+            slots[0].slot_id = slot_id(9);
+        });
         other.id = TaskId::from_parts(Timestamp::from_micros(0).plus_seconds(10 + other.fence.attempt), [0; 10]);
-        other.slots.truncate(1);
-        other.slots[0].slot_id = slot_id(9);
         ended(&other).iter().for_each(|record| book.apply(record));
     }
     assert_eq!(book.answers().len(), ANSWERS_KEPT_MAX);

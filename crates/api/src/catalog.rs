@@ -17,6 +17,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
+pub use topology::Cidr;
+
 /// Names a region.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -94,6 +96,9 @@ pub struct PoolCreateBody {
     /// Whether slices may be placed on its nodes; off unless said.
     #[serde(default)]
     pub slices_enabled: bool,
+    /// The private addresses of its guests, such as `10.64.0.0/12`. Without it no address is suggested.
+    #[serde(default, deserialize_with = "not_null", skip_serializing_if = "Option::is_none")]
+    pub private_range: Option<Cidr>,
 }
 /// What may change about a pool. At least one field.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
@@ -106,6 +111,9 @@ pub struct PoolUpdateBody {
     /// Whether slices may be placed on its nodes.
     #[serde(default, deserialize_with = "not_null", skip_serializing_if = "Option::is_none")]
     pub slices_enabled: Option<bool>,
+    /// The private addresses of its guests. Addresses that slots have already stay as they are.
+    #[serde(default, deserialize_with = "not_null", skip_serializing_if = "Option::is_none")]
+    pub private_range: Option<Cidr>,
 }
 /// A pool of nodes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -122,6 +130,9 @@ pub struct PoolView {
     pub gpu_model: GpuModel,
     /// Whether slices may be placed on its nodes.
     pub slices_enabled: bool,
+    /// The private addresses of its guests.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub private_range: Option<Cidr>,
     /// Rises by one with every change; the ETag.
     pub version: i64,
     /// When it came to be.

@@ -27,6 +27,8 @@ model::text_enum! {
         CatalogManage = "catalog_manage",
         /// See nodes, slots, claims, tasks and the state of the platform.
         PlatformRead = "platform_read",
+        /// Enroll hosts, approve slots, promote, drain and repair nodes.
+        FleetManage = "fleet_manage",
         /// Create, suspend and delete tenants; appoint operators.
         PlatformManage = "platform_manage",
         /// See a tenant.

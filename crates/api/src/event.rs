@@ -28,8 +28,9 @@ pub const OCCURRING: &[(Noun, &[Change])] = {
         (Noun::Region, &[Created, Updated, Deleted]),
         (Noun::Pool, &[Created, Updated, Deleted]),
         (Noun::Sku, &[Created, Updated, Deleted]),
-        (Noun::Node, &[Created, Updated, StateChanged]),
-        (Noun::Slot, &[Created, Updated, StateChanged]),
+        (Noun::EnrollmentToken, &[Created, Updated, Deleted]),
+        (Noun::Node, &[Created, Updated, Wished, StateChanged]),
+        (Noun::Slot, &[Created, Updated, Wished, StateChanged]),
         (Noun::Allocation, &[Created, Wished, StateChanged]),
         (Noun::Task, &[Created, StateChanged]),
     ]
@@ -56,7 +57,13 @@ pub fn states(noun: Noun) -> Vec<&'static str> {
         Noun::Slot => words(SlotState::ALL, SlotState::as_str),
         Noun::Allocation => words(allocation::State::ALL, allocation::State::as_str),
         Noun::Task => words(TaskState::ALL, TaskState::as_str),
-        Noun::Principal | Noun::Member | Noun::Token | Noun::Region | Noun::Pool | Noun::Sku => Vec::new(),
+        Noun::Principal
+        | Noun::Member
+        | Noun::Token
+        | Noun::Region
+        | Noun::Pool
+        | Noun::Sku
+        | Noun::EnrollmentToken => Vec::new(),
     }
 }
 

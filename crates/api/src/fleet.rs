@@ -8,11 +8,12 @@ use crate::{
 use model::{
     AllocationId, ClaimId, NodeId, PoolId, SlotId, TaskId, Timestamp,
     claim::ClaimKind,
-    supply::{FabricClaimMode, GpuModel, NodeState, OccupancyMode, SlotState},
+    supply::{FabricClaimMode, GpuModel, NodeDesired, NodeProfile, NodeState, OccupancyMode, Posture, SlotState},
     task::{TaskKind, TaskState},
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use topology::DriftKind;
 
 /// Names a node.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
@@ -37,8 +38,32 @@ pub struct NodeView {
     pub occupancy: OccupancyMode,
     /// Whether its agent has been heard of lately.
     pub execution: NodeState,
-    /// One sentence.
+    /// What operators want of it.
+    pub desired: NodeDesired,
+    /// Why, in their words.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub desired_reason: String,
+    /// How much of it can be had.
+    pub posture: Posture,
+    /// One sentence: why it has that posture.
     pub projected: String,
+    /// What it is meant for.
+    pub profiles: Vec<NodeProfile>,
+    /// Since when it may be cut into slices.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub promoted_at: Option<Timestamp>,
+    /// What is missing before it may be; empty once it is promoted or could be.
+    pub promotion_needs: Vec<String>,
+    /// The version of its agent.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub agent_version: String,
+    /// How many times its agent has started.
+    pub agent_boot: i64,
+    /// Its mainboard's serial number.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hardware_serial: Option<String>,
+    /// How many kinds of incidents are on record.
+    pub incidents: i64,
     /// When its agent was last heard of.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_seen_at: Option<Timestamp>,
@@ -86,6 +111,14 @@ pub struct SlotView {
     /// Its NUMA node.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub numa_node: Option<i64>,
+    /// What the host shows now that is not as approved; empty means nothing. A drifted slot is not for sale.
+    pub drift: Vec<DriftView>,
+    /// Who approved it.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub approved_by: String,
+    /// When.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub approved_at: Option<Timestamp>,
     /// How many times it has been used.
     pub use_generation: i64,
     /// `clean`, or what is wrong.
@@ -98,6 +131,25 @@ pub struct SlotView {
     pub version: i64,
     /// When it came to be.
     pub created_at: Timestamp,
+}
+
+/// One field of a slot that is not as approved any more.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct DriftView {
+    /// Which field.
+    pub field: String,
+    /// What happened to it.
+    pub kind: DriftKind,
+    /// As approved.
+    pub approved: String,
+    /// As the host shows it now.
+    pub seen: String,
+    /// The same in a sentence.
+    pub detail: String,
+    /// When it was first seen.
+    pub first_seen_at: Timestamp,
+    /// When it was last seen.
+    pub last_seen_at: Timestamp,
 }
 
 /// An exclusive right to a slot or node, active or ended.
@@ -130,8 +182,9 @@ pub struct TaskView {
     pub id: TaskId,
     /// The node.
     pub node_id: NodeId,
-    /// The allocation it serves.
-    pub allocation_id: AllocationId,
+    /// The allocation it serves; none when it is about the host itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub allocation_id: Option<AllocationId>,
     /// What to do.
     pub kind: TaskKind,
     /// Which try.

@@ -25,6 +25,7 @@ pub mod problem;
 pub mod reference_page;
 mod schemas;
 pub mod states;
+pub mod supply;
 pub mod tenancy;
 
 pub use endpoint::{Described, Endpoint, Method, Nothing, Operation, Right, Success};
@@ -58,5 +59,6 @@ pub fn operations() -> Vec<Described> {
     all.extend(event::described());
     all.extend(audit::described());
     all.extend(fleet::described());
+    all.extend(supply::described());
     all
 }

@@ -35,7 +35,10 @@ pub const TAGS: &[(&str, &str)] = &[
     ("operations", "Long work started by a request, to be followed until it ends."),
     ("events", "Everything that changed, as pages and as a live stream of CloudEvents."),
     ("audit", "Who did what, in a hash chain."),
-    ("nodes", "GPU hosts with their slots, claims and orders, as operators see them."),
+    ("nodes", "GPU hosts with their claims and orders, as operators see them: looked at, promoted, drained, repaired."),
+    ("slots", "Approved bundles of devices on a node: what can be sold, what has drifted, what may be wiped."),
+    ("enrollment", "One-time tokens that bring hosts in."),
+    ("catalog", "What can be had now."),
 ];
 
 /// The document, with its keys in order: the same bytes from every build.

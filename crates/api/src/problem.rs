@@ -54,6 +54,12 @@ problem_codes! {
     Forbidden = "forbidden", 403, "The caller may not do this", retryable: false;
     /// The token may only be used for reading.
     TokenScopeTooNarrow = "token_scope_too_narrow", 403, "The token may only be used for reading", retryable: false;
+    /// The one-time token does not let this host in.
+    EnrollmentRefused = "enrollment_refused", 403, "The host cannot be enrolled with this token", retryable: false;
+    /// No certificate, or one that is not good any more.
+    NodeIdentityRefused = "node_identity_refused", 403, "The node's identity is not accepted", retryable: false;
+    /// An agent said what it may not say.
+    NodeMessageRefused = "node_message_refused", 403, "The agent's message is not accepted", retryable: false;
     /// There is no such thing, or the caller may not know of it.
     NotFound = "not_found", 404, "Not found", retryable: false;
     /// No operation has this path.
@@ -78,6 +84,10 @@ problem_codes! {
     SkuUnavailable = "sku_unavailable", 409, "Nothing that fits is free", retryable: true;
     /// The host could not start what was placed on it.
     ProvisioningFailed = "provisioning_failed", 409, "The host could not start it", retryable: true;
+    /// The node lacks what slice use needs.
+    NodeNotReady = "node_not_ready", 409, "The node is not ready for slices", retryable: false;
+    /// A newer agent, or another one, speaks for the node.
+    AgentSuperseded = "agent_superseded", 409, "Another agent speaks for the node", retryable: false;
     /// The object changed since the version in If-Match.
     StaleVersion = "stale_version", 412, "The object has changed since that version", retryable: false;
     /// The body is larger than the limit.
@@ -90,6 +100,8 @@ problem_codes! {
     IdempotencyKeyReused = "idempotency_key_reused", 422, "The Idempotency-Key was used for another request", retryable: false;
     /// The body refers to something that does not exist, or that the caller may not know of.
     UnknownReference = "unknown_reference", 422, "The body refers to something that does not exist", retryable: false;
+    /// A slot breaks a rule of approval.
+    SlotRefused = "slot_refused", 422, "The slot cannot be approved like this", retryable: false;
     /// The SKU or region cannot be bought now.
     NotForSale = "not_for_sale", 422, "This cannot be bought", retryable: false;
     /// A changing request came without If-Match.

@@ -211,6 +211,8 @@ fn every_code_can_be_met() {
         operations().iter().flat_map(|described| described.operation.all_problems(described.has_body)).collect();
     // Of no operation: the first two are about paths that are none, the last two end a launch after it was accepted.
     met.extend([Code::RouteNotFound, Code::MethodNotAllowed, Code::SkuUnavailable, Code::ProvisioningFailed]);
+    // Said to agents, whose calls are no operations of this document.
+    met.extend([Code::EnrollmentRefused, Code::NodeIdentityRefused, Code::NodeMessageRefused, Code::AgentSuperseded]);
     assert_eq!(met, Code::ALL.iter().copied().collect());
 }
 

@@ -6,10 +6,11 @@ use std::time::Duration;
 
 use crate::{
     commands::{
-        allocation::AllocationCommand, audit::AuditCommand, config::ConfigCommand, event::EventCommand, local,
-        member::MemberCommand, node::NodeCommand, operation::OperationCommand, operator::OperatorCommand,
-        pool::PoolCommand, project::ProjectCommand, region::RegionCommand, service_account::ServiceAccountCommand,
-        sku::SkuCommand, tenant::TenantCommand, token::TokenCommand,
+        allocation::AllocationCommand, audit::AuditCommand, config::ConfigCommand, disk_grant::DiskGrantCommand,
+        enrollment_token::EnrollmentTokenCommand, event::EventCommand, local, member::MemberCommand, node::NodeCommand,
+        operation::OperationCommand, operator::OperatorCommand, pool::PoolCommand, project::ProjectCommand,
+        region::RegionCommand, service_account::ServiceAccountCommand, sku::SkuCommand, slot::SlotCommand,
+        tenant::TenantCommand, token::TokenCommand,
     },
     output::{Color, Format},
 };
@@ -157,9 +158,21 @@ pub enum Command {
     /// What is sold: SKUs
     #[command(subcommand)]
     Sku(SkuCommand),
-    /// GPU hosts: nodes, their slots, claims and tasks
+    /// GPU hosts: nodes, what is on them, and what operators want of them
     #[command(subcommand)]
     Node(NodeCommand),
+    /// What can be sold on a node: slots
+    #[command(subcommand)]
+    Slot(SlotCommand),
+    /// Disks whose content may go: disk grants
+    #[command(subcommand)]
+    DiskGrant(DiskGrantCommand),
+    /// What brings hosts in: one-time enrollment tokens
+    #[command(subcommand)]
+    EnrollmentToken(EnrollmentTokenCommand),
+    /// What can be had now, by region and GPU
+    #[command(after_help = examples!["gpuaas availability", "gpuaas availability -o json"])]
+    Availability,
     /// Long work started by a request: operations
     #[command(subcommand)]
     Operation(OperationCommand),
@@ -184,6 +197,9 @@ pub enum Command {
     Serve(crate::commands::serve::Serve),
     /// Run a whole platform with a simulated fleet on this machine, to try things on
     Dev(crate::commands::dev::Dev),
+    /// The key that signs nodes' certificates
+    #[command(subcommand)]
+    Authority(crate::commands::authority::AuthorityCommand),
     /// Check every rule that must always hold against a store, live or not
     Verify(crate::commands::database::Verify),
     /// Create the first operator of a new store and print its token

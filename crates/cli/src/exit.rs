@@ -108,7 +108,10 @@ impl Exit {
             | Code::TokenExpired
             | Code::TokenRevoked
             | Code::Forbidden
-            | Code::TokenScopeTooNarrow => Exit::Denied,
+            | Code::TokenScopeTooNarrow
+            | Code::EnrollmentRefused
+            | Code::NodeIdentityRefused
+            | Code::NodeMessageRefused => Exit::Denied,
             Code::NotFound | Code::RouteNotFound | Code::UnknownReference => Exit::NotFound,
             Code::NameTaken
             | Code::StillInUse
@@ -118,7 +121,10 @@ impl Exit {
             | Code::StaleVersion
             | Code::VersionRequired
             | Code::IdempotencyKeyReused
-            | Code::NotForSale => Exit::Conflict,
+            | Code::NotForSale
+            | Code::NodeNotReady
+            | Code::SlotRefused
+            | Code::AgentSuperseded => Exit::Conflict,
             Code::QuotaExceeded => Exit::QuotaExceeded,
             Code::SkuUnavailable => Exit::NoCapacity,
             Code::ProvisioningFailed => Exit::Failure,

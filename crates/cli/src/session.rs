@@ -7,6 +7,7 @@ use api::{
     client::{Call, Client, ClientError},
     endpoint::Part,
     event::CloudEvent,
+    fleet::{NodeView, SlotView},
     identity::MemberView,
     operation::OperationView,
     page::{Page, PageQuery},
@@ -44,7 +45,7 @@ pub trait Versioned {
 macro_rules! versioned {
     ($($view:ty),+) => { $(impl Versioned for $view { fn version(&self) -> i64 { self.version } })+ };
 }
-versioned!(TenantView, ProjectView, MemberView, RegionView, PoolView, SkuView);
+versioned!(TenantView, ProjectView, MemberView, RegionView, PoolView, SkuView, NodeView, SlotView);
 
 /// What a request may carry besides its body.
 #[derive(Debug, Clone, Default)]

@@ -38,13 +38,25 @@ columns! {
     /// Regions.
     REGIONS = "regions" ["ID" "/id", "SLUG" "/slug", "NAME" "/name", "ENABLED" "/enabled"];
     /// Pools.
-    POOLS = "pools" ["ID" "/id", "SLUG" "/slug", "NAME" "/name", "GPU" "/gpu_model", "SLICES" "/slices_enabled", "REGION" "/region_id"];
+    POOLS = "pools" ["ID" "/id", "SLUG" "/slug", "NAME" "/name", "GPU" "/gpu_model", "SLICES" "/slices_enabled", "RANGE" "/private_range", "REGION" "/region_id"];
     /// SKUs.
     SKUS = "SKUs" ["ID" "/id", "SLUG" "/slug", "SHAPE" "/shape", "GPU" "/gpu_model", "COUNTS" "/gpu_counts", "VCPUS/GPU" "/vcpus_per_gpu", "MIB/GPU" "/memory_mib_per_gpu", "MICROS/GPU/H" "/price_micros_per_gpu_hour", "ENABLED" "/enabled"];
     /// Nodes.
-    NODES = "nodes" ["ID" "/id", "NAME" "/name", "GPU" "/gpu_model", "STATE" "/execution", "OCCUPANCY" "/occupancy", "POOL" "/pool_id", "LAST SEEN" "/last_seen_at"];
+    NODES = "nodes" ["ID" "/id", "NAME" "/name", "GPU" "/gpu_model", "STATE" "/execution", "POSTURE" "/posture", "WANTED" "/desired", "PROJECTED" "/projected", "LAST SEEN" "/last_seen_at"];
     /// Slots of a node.
-    SLOTS = "slots" ["ID" "/id", "STATE" "/execution", "GPU AT" "/gpu_pci_address", "MODULE" "/gpu_module_id", "NUMA" "/numa_node", "PROFILE" "/profile", "USES" "/use_generation", "HEALTH" "/health_state"];
+    SLOTS = "slots" ["ID" "/id", "STATE" "/execution", "GPU AT" "/gpu_pci_address", "MODULE" "/gpu_module_id", "NUMA" "/numa_node", "PROFILE" "/profile", "USES" "/use_generation", "HEALTH" "/health_state", "DRIFT" "/drift"];
+    /// What could become slots.
+    CANDIDATES = "candidates" ["GPU AT" "/candidate/devices/gpu_pci_address", "MODULE" "/candidate/devices/gpu_module_id", "NUMA" "/candidate/devices/numa_node", "DISK" "/candidate/devices/nvme_identity", "FABRIC AT" "/candidate/devices/fabric_vf_pci_address", "MAC" "/candidate/devices/mgmt_mac", "IP" "/candidate/devices/private_ip", "PORT" "/candidate/suggestion/ovs_port", "SLOT" "/slot_id", "IN THE WAY" "/refusals"];
+    /// Checks of readiness.
+    READINESS = "checks" ["CHECK" "/check", "STATE" "/state", "NEEDED" "/required", "FOUND" "/detail", "WHAT TO DO" "/remedy", "REBOOT" "/reboot_required"];
+    /// What agents did that honest ones do not.
+    INCIDENTS = "incidents" ["KIND" "/kind", "TIMES" "/count", "DETAIL" "/detail", "FIRST" "/first_at", "LAST" "/last_at"];
+    /// Disk grants.
+    DISK_GRANTS = "disk grants" ["DISK" "/nvme_identity", "REASON" "/reason", "BY" "/granted_by", "AT" "/at"];
+    /// Enrollment tokens.
+    ENROLLMENT_TOKENS = "enrollment tokens" ["ID" "/id", "NODE NAME" "/node_name", "POOL" "/pool_id", "SERIAL" "/hardware_serial", "PROJECTED" "/projected", "EXPIRES" "/expires_at", "NODE" "/node_id"];
+    /// What can be had.
+    AVAILABILITY = "regions with pools" ["REGION" "/region", "GPU" "/gpu_model", "AS SLICES" "/slice_gpus", "LARGEST" "/largest_slice_gpus", "WHOLE NODES" "/whole_nodes", "PROJECTED" "/projected"];
     /// Claims on a node.
     CLAIMS = "claims" ["ID" "/id", "KIND" "/kind", "SLOT" "/slot_id", "ALLOCATION" "/allocation_id", "FENCE" "/fence", "CLAIMED" "/claimed_at", "RELEASED" "/released_at"];
     /// Orders to a node's agent.
@@ -81,10 +93,10 @@ fn text_of(value: Option<&Ordered>) -> String {
 
 fn state_color(word: &str) -> Option<Color> {
     match word {
-        "running" | "active" | "online" | "succeeded" | "available" => Some(Color::Green),
-        "failed" | "refused" | "cleanup_blocked" | "silent" | "expired" => Some(Color::Red),
+        "running" | "active" | "online" | "succeeded" | "available" | "ok" => Some(Color::Green),
+        "failed" | "refused" | "cleanup_blocked" | "silent" | "expired" | "missing" => Some(Color::Red),
         "requested" | "reserved" | "provisioning" | "releasing" | "creating" | "deleting" | "suspended" | "wiping"
-        | "pending" | "delivered" => Some(Color::Yellow),
+        | "pending" | "delivered" | "unknown" => Some(Color::Yellow),
         _ => None,
     }
 }

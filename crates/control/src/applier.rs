@@ -16,7 +16,7 @@ use engine::{
     explain,
     place::{self, Considered, Reason, Request, Verdict},
 };
-use model::supply::{NodeState, SlotState};
+use model::supply::{NodeDesired, NodeState, SlotState};
 use model::{AuditId, ClaimId, DecisionId, NodeId, SlotId, allocation::State, sku::CapacityShape};
 use serde::{Deserialize, Serialize};
 use store::{
@@ -25,7 +25,8 @@ use store::{
     audit::{self, AuditRow},
     claims::{self, NodeClaim, SlotClaim},
     decisions::{self, DecisionRow},
-    nodes, operations, projects, regions,
+    nodes::{self, NodeRow},
+    operations, projects, regions,
     skus::{self, SkuRow},
     slots::{self, SlotRow},
     tenants,
@@ -178,6 +179,7 @@ impl Chosen {
         let locked = slots::lock_chosen(tx, &self.slots)?;
         let as_seen = |slot: &SlotRow| {
             slot.state == SlotState::Available
+                && !slot.drifted
                 && slot.node_id == self.node_id
                 && self.versions.get(&slot.id) == Some(&slot.version)
         };
@@ -233,7 +235,7 @@ fn apply(leader: &Leader, wish: Wish, chosen: Chosen, decision: PlacementDecisio
     leader.commit(move |tx, stamp| {
         let Wish { allocation, sku, .. } = &wish;
         unchanged(allocations::get(tx, &allocation.id)?, |found| found.version, allocation.version)?;
-        let node = nodes::get(tx, &chosen.node_id)?.filter(|node| node.state == NodeState::Online);
+        let node = nodes::get(tx, &chosen.node_id)?.filter(|node| takes(node, allocation.shape));
         let node = node.ok_or(StoreError::StaleVersion)?;
         let locked = chosen.lock(tx)?;
         let claimed = match allocation.shape {
@@ -264,6 +266,13 @@ fn apply(leader: &Leader, wish: Wish, chosen: Chosen, decision: PlacementDecisio
         operations::finish_for(tx, allocation.id.as_str(), State::Reserved.as_str(), None, stamp.now)?;
         Ok(())
     })
+}
+
+// What may have changed since the picture was taken, and raises no version of a slot.
+fn takes(node: &NodeRow, shape: CapacityShape) -> bool {
+    node.state == NodeState::Online
+        && node.desired == NodeDesired::InService
+        && (shape == CapacityShape::Baremetal || node.promoted.is_some())
 }
 
 fn slot_claims(stamp: &mut Stamp<'_>, sku: &SkuRow, locked: &[SlotRow]) -> Result<Vec<SlotClaim>, StoreError> {

@@ -5,7 +5,7 @@ use model::{
     AuditId, NodeId, PoolId, PrincipalId, SlotId, TokenId,
     identity::{PlatformRole, PrincipalKind, TokenScope},
     number::TokenLifetimeS,
-    supply::{FabricClaimMode, GpuModel},
+    supply::{FabricClaimMode, GpuModel, NodeProfile},
     text::Email,
 };
 use store::{
@@ -14,10 +14,10 @@ use store::{
     nodes,
     nodes::NodeNew,
     principals::{self, PrincipalNew},
-    slots::{self, SlotNew, SlotParts},
+    slots::{self, Approval, SlotNew, SlotParts},
     tokens::{self, TokenNew},
 };
-use topology::{Partitions, SlotDevices};
+use topology::{ApprovedSlot, Partitions, SlotDevices};
 
 use crate::{Ports, authz::token::Secret};
 
@@ -104,8 +104,12 @@ pub struct NewNode {
     pub public_key: String,
     /// The sets its board can be cut into.
     pub partitions: Partitions,
-    /// Its slots.
+    /// Its slots; none when an operator has yet to approve them.
     pub slots: Vec<NewSlot>,
+    /// What it is meant for.
+    pub profiles: Vec<NodeProfile>,
+    /// Whether it may be cut into slices from the start.
+    pub promoted: bool,
 }
 
 /// A slot to take in.
@@ -119,6 +123,8 @@ pub struct NewSlot {
     pub gpu_uuid: Option<String>,
     /// Its devices, as far as they are known. Only a complete slot is approved for sale; any other is `disabled`.
     pub devices: SlotDevices,
+    /// What the host showed of them, to compare later discoveries with; none when nothing was seen of the host.
+    pub approved: Option<ApprovedSlot>,
 }
 
 /// Takes in a node with its slots: enrolled, and unused, so that nothing has to be proved before the first sale.
@@ -135,20 +141,24 @@ pub fn register_node(tx: &mut Tx<'_>, stamp: &mut Stamp<'_>, new: &NewNode) -> R
             gpu_model: new.gpu_model,
             public_key: &new.public_key,
             partitions: &partitions,
+            hardware_serial: None,
+            profiles: &serde_json::to_string(&new.profiles).map_err(text)?,
+            promoted: new.promoted.then_some(stamp.now),
         },
     )?;
-    let rows: Vec<SlotNew> = new.slots.iter().map(|slot| slot_row(new, slot)).collect();
+    let rows = new.slots.iter().map(|slot| slot_row(new, slot)).collect::<Result<Vec<SlotNew>, _>>().map_err(text)?;
     slots::insert_all(tx, stamp, &rows)
 }
 
-fn slot_row(node: &NewNode, slot: &NewSlot) -> SlotNew {
+fn slot_row(node: &NewNode, slot: &NewSlot) -> Result<SlotNew, serde_json::Error> {
     let devices = &slot.devices;
     let module = devices.gpu_module_id;
     let sets = node.partitions.sets().iter().enumerate();
     let member = sets.filter(|(_, set)| module.is_some_and(|module| set.contains(&module)));
     let partition_ids: Vec<String> = member.map(|(at, _)| at.to_string()).collect();
     let fabric = devices.fabric_claim_mode == FabricClaimMode::PerSlotVf;
-    SlotNew {
+    let approved = slot.approved.as_ref().map(serde_json::to_string).transpose()?;
+    Ok(SlotNew {
         id: slot.id.clone(),
         node_id: node.id.clone(),
         profile: slot.profile.clone(),
@@ -166,5 +176,6 @@ fn slot_row(node: &NewNode, slot: &NewSlot) -> SlotNew {
             partition_ids: format!("[{}]", partition_ids.join(",")),
             capacity_metadata: "{}".to_owned(),
         },
-    }
+        approval: approved.map(|devices| Approval { devices, by: "bootstrap".to_owned() }),
+    })
 }

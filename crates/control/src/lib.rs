@@ -5,12 +5,16 @@
 //! lives between requests: the leader's lease, the driver, the numbering of events and audit rows; all of it moves by
 //! `step(now)` and spawns nothing.
 
+pub mod agents;
 pub mod applier;
 pub mod auditor;
+pub mod authority;
 pub mod authz;
+mod availability;
 pub mod bootstrap;
 mod driver;
 pub mod front_door;
+mod host_orders;
 pub mod http;
 mod leader;
 pub mod leadership;
@@ -21,6 +25,8 @@ pub mod observability;
 pub mod plane;
 mod poke;
 pub mod ports;
+mod promotion;
+mod reports;
 pub mod runner;
 mod snapshot;
 pub(crate) mod use_cases;

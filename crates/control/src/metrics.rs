@@ -84,6 +84,9 @@ table! {
     refused: "gpuaas_http_problems", Counter, None, "Refusals by problem code", ["code" = "a problem code"];
     connections: "gpuaas_http_connections", Gauge, None, "Open connections", [];
     streams: "gpuaas_event_streams", Gauge, None, "Open event streams", [];
+    agent_connections: "gpuaas_agent_connections", Gauge, None, "Open connections of node agents", [];
+    agent_calls: "gpuaas_agent_calls", Counter, None, "Calls of node agents that were answered",
+        ["call" = "`enroll`, `renew`, `messages`, `none` for unknown paths", "status_class" = "`2xx`, `4xx`, `5xx`"];
     closures: "gpuaas_store_changes", Counter, None, "Write transactions that were committed", [];
     commits: "gpuaas_store_commits", Counter, None, "Commits that carried them; fewer than changes when they share", [];
     retries: "gpuaas_store_retries", Counter, None, "Write transactions that ran again after a lost race", [];
@@ -109,6 +112,11 @@ struct OperationLabels {
     operation: &'static str,
 }
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct CallLabels {
+    call: &'static str,
+    status_class: &'static str,
+}
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct CodeLabels {
     code: &'static str,
 }
@@ -127,6 +135,8 @@ struct Inner {
     refused: Family<CodeLabels, Counter>,
     connections: Gauge,
     streams: Gauge,
+    agent_connections: Gauge,
+    agent_calls: Family<CallLabels, Counter>,
     closures: Counter,
     commits: Counter,
     retries: Counter,
@@ -167,6 +177,8 @@ impl Metrics {
             refused: Family::default(),
             connections: Gauge::default(),
             streams: Gauge::default(),
+            agent_connections: Gauge::default(),
+            agent_calls: Family::default(),
             closures: Counter::default(),
             commits: Counter::default(),
             retries: Counter::default(),
@@ -196,6 +208,8 @@ impl Metrics {
             refused,
             connections,
             streams,
+            agent_connections,
+            agent_calls,
             closures,
             commits,
             retries,
@@ -214,12 +228,7 @@ impl Metrics {
 
     /// Counts an answered request.
     pub fn answered(&self, operation: &'static str, status: u16, took: Duration) {
-        let status_class = match status {
-            ..300 => "2xx",
-            300..400 => "3xx",
-            400..500 => "4xx",
-            500.. => "5xx",
-        };
+        let status_class = class(status);
         self.0.requests.get_or_create(&RequestLabels { operation, status_class }).inc();
         self.0.duration.get_or_create(&OperationLabels { operation }).observe(took.as_secs_f64());
     }
@@ -227,6 +236,16 @@ impl Metrics {
     /// Counts a refusal.
     pub fn refused(&self, code: api::Code) {
         self.0.refused.get_or_create(&CodeLabels { code: code.as_str() }).inc();
+    }
+
+    /// Counts an answered call of an agent.
+    pub fn agent_call(&self, call: &'static str, status: u16) {
+        self.0.agent_calls.get_or_create(&CallLabels { call, status_class: class(status) }).inc();
+    }
+
+    /// How many connections of agents are open.
+    pub fn agent_connections(&self, open: usize) {
+        self.0.agent_connections.set(i64::try_from(open).unwrap_or(i64::MAX));
     }
 
     /// How many connections are open.
@@ -274,6 +293,15 @@ impl Metrics {
         // Writing to a String does not fail.
         let _ = encode(&mut text, &self.0.registry);
         text
+    }
+}
+
+const fn class(status: u16) -> &'static str {
+    match status {
+        ..300 => "2xx",
+        300..400 => "3xx",
+        400..500 => "4xx",
+        500.. => "5xx",
     }
 }
 
@@ -342,6 +370,7 @@ mod tests {
         let metrics = Metrics::new();
         metrics.answered("whoami", 200, Duration::from_millis(3));
         metrics.refused(api::Code::NotFound);
+        metrics.agent_call("messages", 200);
         metrics.0.objects.get_or_create(&ObjectLabels { noun: "tenant", state: "active".into() }).set(1);
         let text = metrics.text();
         assert!(text.ends_with("# EOF\n"));

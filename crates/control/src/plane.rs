@@ -12,7 +12,7 @@ use std::{sync::Arc, time::Duration};
 
 use model::Timestamp;
 use store::{
-    Db, StoreError, idempotency,
+    Db, StoreError, certificates, idempotency,
     living::{self, Living as Table},
 };
 
@@ -49,6 +49,8 @@ pub struct PlaneConfig {
     pub idle_look_ms: u32,
     /// Answers are kept this long for retries.
     pub idempotency_keep_s: i64,
+    /// Certificates of nodes are kept on record this long after they expired.
+    pub certificates_keep_s: i64,
     /// What needs no hurry (old answers, waits over budget) is looked at this often.
     pub tidy_every_s: i64,
 }
@@ -71,6 +73,7 @@ impl PlaneConfig {
             heartbeats_every_s: 5,
             idle_look_ms: 250,
             idempotency_keep_s: api::limits::IDEMPOTENCY_HOURS * 3600,
+            certificates_keep_s: 24 * 3600,
             tidy_every_s: 10,
         }
     }
@@ -215,6 +218,9 @@ impl ControlPlane {
         let purged = self.tidy(&leader)?;
         report.waits_over_budget = self.waits_over_budget;
         report.worked = swept.looked > 0 || numbered.events > 0 || numbered.audit > 0 || purged > 0;
+        if swept.looked > 0 {
+            self.node_plane.orders_given();
+        }
         report.next_look = leader.read(|tx| {
             let looks: Result<Vec<_>, _> = Table::ALL.iter().map(|noun| living::next_look(tx, *noun)).collect();
             Ok(looks?.into_iter().flatten().min())
@@ -232,7 +238,11 @@ impl ControlPlane {
         self.waits_over_budget = self.overdue.check(leader)?;
         let before = now.plus_seconds(-self.config.idempotency_keep_s);
         let limit = self.config.numbered_per_commit;
-        let purged = leader.commit(move |tx, _| idempotency::purge(tx, before, limit))?;
+        let expired = now.plus_seconds(-self.config.certificates_keep_s);
+        let purged = leader.commit(move |tx, _| {
+            certificates::purge(tx, expired, limit)?;
+            idempotency::purge(tx, before, limit)
+        })?;
         // A full bite means that more is left.
         self.tidied = (i64::try_from(purged).unwrap_or(0) < limit).then_some(now);
         Ok(purged)

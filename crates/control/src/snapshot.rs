@@ -57,7 +57,8 @@ pub(crate) fn load(tx: &mut Tx<'_>) -> Result<Snapshot, StoreError> {
 }
 
 fn node_view(node: &FleetNode, slots: Vec<SlotView>) -> Option<NodeView> {
-    let partitions: Partitions = match serde_json::from_str(&node.partitions) {
+    // A host that was not looked at yet has none.
+    let partitions: Option<Partitions> = match serde_json::from_str(&node.partitions) {
         Ok(partitions) => partitions,
         Err(error) => {
             tracing::error!(alert = "node_partitions_unreadable", node = %node.id, %error, "left out of placement");
@@ -72,6 +73,8 @@ fn node_view(node: &FleetNode, slots: Vec<SlotView>) -> Option<NodeView> {
         gpu_model: node.gpu_model,
         slices_enabled: node.slices_enabled,
         state: node.state,
+        desired: node.desired,
+        promoted: node.promoted,
         occupancy: if blind { OccupancyMode::Free } else { node.occupancy },
         partitions,
         slots,
@@ -94,5 +97,6 @@ fn slot_view(slot: &FleetSlot) -> SlotView {
         numa,
         state: if blind { SlotState::Available } else { slot.state },
         missing,
+        drifted: slot.drifted,
     }
 }

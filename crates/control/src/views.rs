@@ -1,8 +1,11 @@
 //! Rows as readers see them: the four states side by side, and one sentence that says what they come to. Nothing is decided
 //! here and nothing is left out of a view because of who reads it; what a caller may not see never gets this far.
 
+mod fleet;
 mod operation;
 
+pub(crate) use fleet::profiles;
+pub use fleet::{availability, claim, disk_grant, drift, node, slot, task};
 pub use operation::operation;
 
 use api::{
@@ -10,7 +13,6 @@ use api::{
     audit::AuditView,
     catalog::{PoolView, RegionView, SkuView},
     event::{CloudEvent, EventData},
-    fleet::{ClaimView, NodeView, SlotView, TaskView},
     identity::{BindingView, MemberView, PrincipalView, TokenView},
     states::{FaultView, ProgressView, WaitView},
     tenancy::{Holdings, ProjectView, TenantView},
@@ -19,26 +21,20 @@ use model::{
     Timestamp,
     allocation::{Desired as AllocationDesired, State as AllocationState},
     number::GpuCount,
-    supply::{NodeState, OccupancyMode, SlotState},
-    task::TaskState,
     tenancy::{Desired, State},
 };
 use store::{
     StoreError,
     allocations::AllocationRow,
     audit::Chained,
-    claims::ClaimRow,
     events::EventRow,
     living::Life,
     members::{Binding, MemberRow},
-    nodes::NodeRow,
     pools::PoolRow,
     principals::PrincipalRow,
     projects::{ProjectLeft, ProjectRow},
     regions::RegionRow,
     skus::SkuRow,
-    slots::SlotRow,
-    tasks::TaskRow,
     tenants::{TenantLeft, TenantRow},
     tokens::TokenRow,
 };
@@ -216,8 +212,10 @@ pub fn region(row: RegionRow) -> RegionView {
 }
 
 /// A pool.
-pub fn pool(row: PoolRow) -> PoolView {
-    PoolView {
+pub fn pool(row: PoolRow) -> Result<PoolView, StoreError> {
+    let range = row.private_range.as_deref().map(|range| stored(range, "pools.private_range")).transpose()?;
+    Ok(PoolView {
+        private_range: range,
         id: row.id,
         region_id: row.region_id,
         slug: row.slug,
@@ -226,7 +224,7 @@ pub fn pool(row: PoolRow) -> PoolView {
         slices_enabled: row.slices_enabled,
         version: row.version,
         created_at: row.created,
-    }
+    })
 }
 
 /// A SKU.
@@ -335,101 +333,5 @@ pub fn audit(chained: Chained) -> AuditView {
         at: row.at,
         prev_hash: chained.prev_hash,
         hash: link.map(|link| link.hash),
-    }
-}
-
-/// A node.
-pub fn node(row: NodeRow, occupancy: OccupancyMode, now: Timestamp) -> NodeView {
-    let base = match row.state {
-        NodeState::Enrolled => "The node is enrolled; its agent was not heard of yet.",
-        NodeState::Online => "The node is online.",
-        NodeState::Silent => "The node is silent: nothing new is placed on it, and what runs there is left alone.",
-    };
-    NodeView {
-        projected: sentence(base, &row.life),
-        progress: progress(&row.life, now),
-        id: row.id,
-        pool_id: row.pool_id,
-        name: row.name,
-        gpu_model: row.gpu_model,
-        occupancy,
-        execution: row.state,
-        last_seen_at: row.last_seen,
-        version: row.version,
-        created_at: row.created,
-    }
-}
-
-/// A slot.
-pub fn slot(row: SlotRow, now: Timestamp) -> SlotView {
-    let base = match row.state {
-        SlotState::Disabled => "The slot is not for sale.",
-        SlotState::Available => "The slot is proved clean and free.",
-        SlotState::Reserved => "The slot is claimed; nothing runs on it yet.",
-        SlotState::InUse => "A tenant's guest may be running on the slot.",
-        SlotState::Wiping => "The guest is gone; the proof of its wipe is being checked.",
-        SlotState::CleanupBlocked => {
-            "There is no valid proof that the slot is clean; it is not for sale until there is."
-        }
-    };
-    SlotView {
-        projected: sentence(base, &row.life),
-        progress: progress(&row.life, now),
-        id: row.id,
-        node_id: row.node_id,
-        profile: row.profile,
-        execution: row.state,
-        gpu_pci_address: row.parts.gpu_pci_address,
-        gpu_module_id: row.parts.gpu_module_id,
-        nvme_identity: row.parts.nvme_identity,
-        mgmt_mac: row.parts.mgmt_mac,
-        private_ip: row.parts.private_ip,
-        fabric_claim_mode: row.parts.fabric_claim_mode,
-        fabric_vf_pci_address: row.parts.fabric_vf_pci_address,
-        numa_node: row.parts.numa_node,
-        use_generation: row.use_generation,
-        health_state: row.health_state,
-        health_detail: row.health_detail,
-        version: row.version,
-        created_at: row.created,
-    }
-}
-
-/// A claim.
-pub fn claim(row: ClaimRow) -> ClaimView {
-    ClaimView {
-        id: row.id,
-        allocation_id: row.allocation_id,
-        node_id: row.node_id,
-        slot_id: row.slot_id,
-        kind: row.kind,
-        fence: row.fence,
-        claimed_at: row.claimed,
-        released_at: row.released,
-    }
-}
-
-/// An order to an agent.
-pub fn task(row: TaskRow, now: Timestamp) -> TaskView {
-    let failure = row.result.as_ref().and_then(|result| result.failure);
-    let base = match (row.state, failure) {
-        (TaskState::Pending, _) => "The agent has not fetched the order.".to_owned(),
-        (TaskState::Delivered, _) => "The agent has the order.".to_owned(),
-        (TaskState::Succeeded, _) => "The agent did it.".to_owned(),
-        (TaskState::Failed, Some(failure)) => format!("The agent could not do it: {failure}."),
-        (TaskState::Failed, None) => "The agent could not do it.".to_owned(),
-        (TaskState::Expired, _) => "No answer came in time, or a newer order took its place.".to_owned(),
-    };
-    TaskView {
-        projected: sentence(&base, &row.life),
-        progress: progress(&row.life, now),
-        id: row.id,
-        node_id: row.node_id,
-        allocation_id: row.allocation_id,
-        kind: row.kind,
-        attempt: row.fence.attempt,
-        execution: row.state,
-        deadline: row.deadline,
-        created_at: row.created,
     }
 }

@@ -8,6 +8,8 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
+#[path = "front/fleet.rs"]
+mod fleet;
 #[path = "front/world.rs"]
 mod world;
 
@@ -15,9 +17,14 @@ use std::fmt::Write as _;
 
 use api::{Operation, Success, endpoint::IfMatch};
 use control::front_door::{Request, Response};
-use model::Timestamp;
+use fleet::Fleet;
+use model::{NodeId, SlotId, Timestamp, lifecycle::Wait, supply::SlotState};
 use serde_json::{Value, json};
-use store::Tx;
+use store::{
+    Tx,
+    living::{self, Living},
+    slots,
+};
 use world::{Actor, Estate, World, sku_body};
 
 const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/authorization-matrix.csv");
@@ -30,6 +37,16 @@ enum Whose {
     Own,
     Foreign,
     Absent,
+}
+
+/// A world in which an operation makes sense, and what it is about beyond what every world has.
+struct Stage {
+    fleet: Fleet,
+    node: NodeId,
+    slot: Option<SlotId>,
+    enrollment_token: Option<String>,
+    disk: String,
+    devices: Value,
 }
 
 fn actor<'a>(world: &'a World, role: &str) -> Option<&'a Actor> {
@@ -49,7 +66,8 @@ fn absent(prefix: &str) -> String {
 }
 
 /// The id that a path parameter gets; `None` where the case makes no sense.
-fn target(world: &World, operation: &Operation, parameter: &str, whose: Whose, role: &str) -> Option<String> {
+fn target(stage: &Stage, operation: &Operation, parameter: &str, whose: Whose, role: &str) -> Option<String> {
+    let world = &stage.fleet.world;
     let estate = |estate: &Estate| {
         Some(match (parameter, operation.tag) {
             ("tenant_id", _) => estate.tenant.to_string(),
@@ -66,7 +84,12 @@ fn target(world: &World, operation: &Operation, parameter: &str, whose: Whose, r
         ("region_id", _) => Some(("rgn", world.region.to_string())),
         ("pool_id", _) => Some(("pol", world.pool.to_string())),
         ("sku_id", _) => Some(("sku", world.sku.to_string())),
-        ("node_id", _) => Some(("nod", world.node.to_string())),
+        ("node_id", _) => Some(("nod", stage.node.to_string())),
+        ("slot_id", _) => Some(("slt", stage.slot.as_ref().expect("a stage with a slot").to_string())),
+        ("enrollment_token_id", _) => {
+            Some(("enr", stage.enrollment_token.clone().expect("a stage with an enrollment token")))
+        }
+        ("nvme_identity", _) => Some(("eui", stage.disk.clone())),
         ("principal_id", "operators") => Some(("prn", world.auditor.principal.to_string())),
         _ => None,
     };
@@ -86,8 +109,16 @@ fn target(world: &World, operation: &Operation, parameter: &str, whose: Whose, r
 }
 
 /// The body of a request that should succeed for those who may.
-fn body_for(world: &World, operation: &Operation, whose: Whose) -> Option<Value> {
+fn body_for(stage: &Stage, operation: &Operation, whose: Whose) -> Option<Value> {
+    let world = &stage.fleet.world;
     Some(match operation.id {
+        "node_update" => json!({"profiles": ["gpuaas-profile-baremetal"]}),
+        "node_drain" | "node_disable" | "node_demote" | "node_revoke_identity" | "slot_disable" => {
+            json!({"reason": "maintenance"})
+        }
+        "slot_approve" | "slot_reapprove" => stage.devices.clone(),
+        "disk_grant_create" => json!({"nvme_identity": "eui.granted", "reason": "wiped"}),
+        "enrollment_token_create" => json!({"pool_id": world.pool, "node_name": "host-9", "lifetime_s": 60}),
         "tenant_create" => json!({"slug": "new", "name": "New"}),
         "tenant_update" | "region_update" | "pool_update" | "sku_update" => json!({"name": "Renamed"}),
         "project_create" => json!({"slug": "new", "name": "New", "gpu_cap": 4}),
@@ -134,21 +165,21 @@ fn deletable(world: &World, operation: &Operation) -> Option<String> {
 }
 
 /// The request of one cell; `None` where the cell makes no sense.
-fn request(world: &World, known: &api::Described, role: &str, whose: Whose) -> Option<Request> {
-    let operation = &known.operation;
-    let parameter = operation.path.split('{').nth(1).and_then(|rest| rest.split('}').next());
-    let path = match parameter {
-        None if whose != Whose::Own && operation.id != "token_create" => return None,
-        None => operation.path.to_owned(),
-        Some(parameter) => {
-            let spare = if whose == Whose::Own { deletable(world, operation) } else { None };
-            let id = spare.or_else(|| target(world, operation, parameter, whose, role))?;
-            operation.path.replace(&format!("{{{parameter}}}"), &id)
-        }
-    };
+fn request(stage: &Stage, known: &api::Described, role: &str, whose: Whose) -> Option<Request> {
+    let (world, operation) = (&stage.fleet.world, &known.operation);
+    let parameters: Vec<&str> = operation.path.split('{').skip(1).filter_map(|rest| rest.split('}').next()).collect();
+    if parameters.is_empty() && whose != Whose::Own && operation.id != "token_create" {
+        return None;
+    }
+    let mut path = operation.path.to_owned();
+    for parameter in parameters {
+        let spare = if whose == Whose::Own { deletable(world, operation) } else { None };
+        let id = spare.or_else(|| target(stage, operation, parameter, whose, role))?;
+        path = path.replace(&format!("{{{parameter}}}"), &id);
+    }
     let mut request = Request::new(operation.method.as_str(), &path);
     if known.has_body {
-        let body = body_for(world, operation, whose);
+        let body = body_for(stage, operation, whose);
         let body = body.unwrap_or_else(|| panic!("{} has a body and no row in body_for", operation.id));
         request = request.json(body.to_string());
     }
@@ -164,9 +195,81 @@ fn request(world: &World, known: &api::Described, role: &str, whose: Whose) -> O
     Some(request)
 }
 
-/// A world in which the operation makes sense: what is to be resumed is suspended.
-fn world_for(operation: &Operation) -> World {
-    let world = World::new();
+/// A world in which the operation makes sense: what is to be resumed is suspended, what is to be put back is taken out.
+fn stage_for(operation: &Operation) -> Stage {
+    let fleet = Fleet::new();
+    let node = match operation.id {
+        "discovery_show" | "readiness_show" | "slot_approve" | "slot_approve_complete" => fleet.known(1),
+        "node_promote" => {
+            let node = fleet.promoted(1);
+            let demoted = fleet.post(&Fleet::path(&node, "/demote"), json!({"reason": "to promote it again"}));
+            assert_eq!(demoted.status, 200);
+            node
+        }
+        _ => fleet.world.node.clone(),
+    };
+    let mut stage =
+        Stage { fleet, node, slot: None, enrollment_token: None, disk: String::new(), devices: Value::Null };
+    match operation.id {
+        "slot_approve" => stage.devices = stage.fleet.wish(&stage.node, 0),
+        "node_undrain" => {
+            let drained = stage.fleet.post(&Fleet::path(&stage.node, "/drain"), json!({"reason": "fan"}));
+            assert_eq!(drained.status, 200);
+        }
+        "node_revoke_identity" => with_certificate(&stage),
+        "disk_grant_delete" => {
+            stage.disk = "eui.granted".to_owned();
+            let grant = json!({"nvme_identity": stage.disk, "reason": "wiped"});
+            assert_eq!(stage.fleet.post(&Fleet::path(&stage.node, "/disk-grants"), grant).status, 201);
+        }
+        _ => {}
+    }
+    if operation.path.contains("{slot_id}") {
+        with_slot(&mut stage, operation);
+    }
+    if operation.path.contains("{enrollment_token_id}") {
+        let body = json!({"pool_id": stage.fleet.world.pool, "node_name": "host-9", "lifetime_s": 60});
+        let made = stage.fleet.post("/api/v1/admin/enrollment-tokens", body);
+        stage.enrollment_token = world::body(&made)["token"]["id"].as_str().map(str::to_owned);
+    }
+    suspend_for(operation, &stage.fleet.world);
+    stage
+}
+
+fn with_certificate(stage: &Stage) {
+    let node = stage.node.clone();
+    stage.fleet.world.write(move |tx, stamp| {
+        let until = stamp.now.plus_seconds(3600);
+        store::certificates::insert(tx, "0a", &node, until, stamp.now)
+    });
+}
+
+/// A slot in the state that the operation is for.
+fn with_slot(stage: &mut Stage, operation: &Operation) {
+    let node = stage.fleet.known(1);
+    stage.devices = stage.fleet.wish(&node, 0);
+    let made = stage.fleet.approve(&node, stage.devices.clone());
+    let id: SlotId = world::id(&world::body(&made)["id"]);
+    stage.node = node;
+    stage.slot = Some(id.clone());
+    let path = format!("/api/v1/admin/resource-slots/{id}");
+    match operation.id {
+        "slot_enable" => {
+            assert_eq!(stage.fleet.post(&format!("{path}/disable"), json!({"reason": "fan"})).status, 200);
+        }
+        "slot_repair" => stage.fleet.world.write(move |tx, stamp| {
+            let row = slots::get(tx, &id)?.unwrap();
+            let health = slots::Health { state: "proof_missing", detail: "" };
+            slots::enter(tx, stamp, &row, SlotState::CleanupBlocked, health, None)?;
+            let row = slots::get(tx, &id)?.unwrap();
+            let wait = Wait::new("cleanup_needs_operator", "Somebody has to look.", 0, 3600);
+            living::set_wait(tx, Living::Slots, row.seen(), &wait, stamp.now)
+        }),
+        _ => {}
+    }
+}
+
+fn suspend_for(operation: &Operation, world: &World) {
     if operation.id.ends_with("_resume") {
         for estate in [&world.acme, &world.umbrella] {
             for path in [format!("tenants/{}", estate.tenant), format!("projects/{}", estate.project)] {
@@ -175,7 +278,6 @@ fn world_for(operation: &Operation) -> World {
             }
         }
     }
-    world
 }
 
 fn audit_rows(tx: &mut Tx<'_>) -> i64 {
@@ -183,8 +285,9 @@ fn audit_rows(tx: &mut Tx<'_>) -> i64 {
 }
 
 /// Calls one cell. What succeeds is undone; what is refused is called for real, to see that it changed nothing.
-fn call(world: &World, known: &api::Described, role: &str, whose: Whose) -> Option<Response> {
-    let request = request(world, known, role, whose)?;
+fn call(stage: &Stage, known: &api::Described, role: &str, whose: Whose) -> Option<Response> {
+    let world = &stage.fleet.world;
+    let request = request(stage, known, role, whose)?;
     let before = world.audited();
     let (response, audited) = world.door.rehearse(&world.db, request.clone(), audit_rows);
     let (id, what) = (known.operation.id, String::from_utf8_lossy(&response.body).into_owned());
@@ -216,10 +319,10 @@ fn cell(response: Option<&Response>) -> String {
 fn the_matrix_is_what_is_committed() {
     let mut csv = String::from("operation,right,role,own,foreign,absent\n");
     for known in api::operations() {
-        let world = world_for(&known.operation);
+        let stage = stage_for(&known.operation);
         for role in ROLES {
             let [own, foreign, absent] =
-                [Whose::Own, Whose::Foreign, Whose::Absent].map(|whose| call(&world, &known, role, whose));
+                [Whose::Own, Whose::Foreign, Whose::Absent].map(|whose| call(&stage, &known, role, whose));
             let (id, right) = (known.operation.id, known.operation.right);
             if let (Some(foreign), Some(absent)) = (&foreign, &absent)
                 && !foreign.is_success()
@@ -245,9 +348,9 @@ fn the_matrix_is_what_is_committed() {
 fn the_matrix_holds_the_rules() {
     for known in api::operations() {
         let operation = known.operation;
-        let world = world_for(&operation);
+        let stage = stage_for(&operation);
         for role in ROLES {
-            let answer = |whose| call(&world, &known, role, whose);
+            let answer = |whose| call(&stage, &known, role, whose);
             let own = answer(Whose::Own).expect("every operation has a case of its own");
             let mutating = operation.is_mutating();
             let self_service = matches!(operation.id, "token_create" | "token_revoke");

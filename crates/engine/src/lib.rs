@@ -5,10 +5,12 @@
 //! [`explain`] turns them into a sentence; SQL guards what was decided here but decides nothing itself.
 
 pub mod admit;
+pub mod availability;
 pub mod explain;
 pub mod fleet;
 pub mod place;
 
 pub use admit::{Admission, AdmitInput, admit};
+pub use availability::{Availability, availability};
 pub use fleet::{Fleet, NodeView, SlotView};
 pub use place::{Reason, Request, Verdict, place};

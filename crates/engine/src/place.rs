@@ -3,7 +3,8 @@
 //! A slice is one of the sets that the node's board can be cut into, never any odd handful of GPUs, and always on one
 //! node. Slices go where slices already are, and there into the set that spoils the fewest larger sets, so that clean
 //! nodes stay free for bare metal and large sets stay whole. Bare metal takes a node nobody is on, with every slot of
-//! its board clean. A slot that is not available, or lacks a device, is never chosen, whoever wrote its row.
+//! its board clean. A slot that is not available, has drifted, or lacks a device, is never chosen, whoever wrote its row;
+//! nor is anything on a node that operators drain or took out of use, nor a slice on one that was not promoted.
 //!
 //! Nothing is reserved here: the verdict is a proposal, and the transaction that writes the claims checks it again.
 
@@ -11,7 +12,7 @@ use crate::fleet::{Fleet, NodeView, SlotView};
 use model::{
     NodeId, RegionId, SlotId,
     sku::CapacityShape,
-    supply::{GpuModel, NodeState, OccupancyMode},
+    supply::{GpuModel, NodeDesired, NodeState, OccupancyMode},
     text_enum,
 };
 use schemars::JsonSchema;
@@ -41,6 +42,12 @@ text_enum! {
         OtherGpuModel = "other_gpu_model",
         /// Its pool does not sell slices.
         SlicesDisabled = "slices_disabled",
+        /// An operator took it out of use.
+        OutOfUse = "out_of_use",
+        /// An operator drains it.
+        Draining = "draining",
+        /// It was not promoted to slice use.
+        NotPromoted = "not_promoted",
         /// Its agent has not been heard of lately.
         NotOnline = "not_online",
         /// A bare-metal tenant has it.
@@ -49,6 +56,8 @@ text_enum! {
         HeldBySlices = "held_by_slices",
         /// Its board cannot be cut, or sold whole, at this size.
         NoSuchSet = "no_such_set",
+        /// It would have enough free slots if its host showed what was approved.
+        Drifted = "drifted",
         /// Too few of its slots are free, clean and complete.
         TooFewFree = "too_few_free",
         /// Enough slots are free, but they do not make up a set that can be isolated.
@@ -169,7 +178,7 @@ impl<'a> Rank<'a> {
 // The sets on this node that would do. Bare metal takes the board as one set, whether or not the table lists it.
 fn fitting_sets<'a>(node: &'a NodeView, sellable: &'a Sellable<'a>, request: &Request) -> Vec<&'a BTreeSet<ModuleId>> {
     match request.shape {
-        CapacityShape::Baremetal => vec![node.partitions.board()],
+        CapacityShape::Baremetal => node.board().into_iter().collect(),
         CapacityShape::GpuSlice => {
             node.free_sets(sellable).filter(|set| count(set.len()) == request.gpu_count).collect()
         }
@@ -185,6 +194,12 @@ fn passed_over(node: &NodeView, sellable: &Sellable<'_>, request: &Request) -> O
         Some(Reason::OtherGpuModel)
     } else if !whole && !node.slices_enabled {
         Some(Reason::SlicesDisabled)
+    } else if node.desired == NodeDesired::Disabled {
+        Some(Reason::OutOfUse)
+    } else if node.desired == NodeDesired::Drained {
+        Some(Reason::Draining)
+    } else if !whole && !node.promoted {
+        Some(Reason::NotPromoted)
     } else if node.state != NodeState::Online {
         Some(Reason::NotOnline)
     } else if node.occupancy == OccupancyMode::Exclusive {
@@ -194,7 +209,9 @@ fn passed_over(node: &NodeView, sellable: &Sellable<'_>, request: &Request) -> O
     } else if !has_set_of(node, request) {
         Some(Reason::NoSuchSet)
     } else if count(sellable.len()) < size || (whole && sellable.len() != node.slots.len()) {
-        Some(Reason::TooFewFree)
+        let without_drift = count(sellable.len() + node.drifted());
+        let enough = without_drift >= size && (!whole || without_drift == count(node.slots.len()));
+        Some(if enough { Reason::Drifted } else { Reason::TooFewFree })
     } else if !whole && fitting_sets(node, sellable, request).is_empty() {
         Some(Reason::FreeButScattered)
     } else {
@@ -204,8 +221,8 @@ fn passed_over(node: &NodeView, sellable: &Sellable<'_>, request: &Request) -> O
 
 fn has_set_of(node: &NodeView, request: &Request) -> bool {
     match request.shape {
-        CapacityShape::Baremetal => count(node.partitions.board().len()) == request.gpu_count,
-        CapacityShape::GpuSlice => node.partitions.sets().iter().any(|set| count(set.len()) == request.gpu_count),
+        CapacityShape::Baremetal => node.board().is_some_and(|board| count(board.len()) == request.gpu_count),
+        CapacityShape::GpuSlice => node.sets().iter().any(|set| count(set.len()) == request.gpu_count),
     }
 }
 
@@ -219,23 +236,15 @@ struct Refusal {
 impl Refusal {
     // Counts what this node has to offer to requests of this shape, whatever their size.
     fn measure(&mut self, node: &NodeView, sellable: &Sellable<'_>, request: &Request) {
-        let whole = request.shape == CapacityShape::Baremetal;
-        let takes_new_work = node.region_id == request.region_id
-            && node.gpu_model == request.gpu_model
-            && node.state == NodeState::Online
-            && node.occupancy != OccupancyMode::Exclusive
-            && (whole || node.slices_enabled);
-        if !takes_new_work {
+        let wanted = node.region_id == request.region_id && node.gpu_model == request.gpu_model;
+        if !wanted || !node.takes_new_work(request.shape) {
             return;
         }
         self.free_gpus = self.free_gpus.saturating_add(count(sellable.len()));
-        let together = if whole {
-            let clean = node.occupancy == OccupancyMode::Free
-                && sellable.len() == node.slots.len()
-                && sellable.len() == node.partitions.board().len();
-            if clean { sellable.len() } else { 0 }
-        } else {
-            node.free_sets(sellable).map(BTreeSet::len).max().unwrap_or(0)
+        let together = match request.shape {
+            CapacityShape::Baremetal if node.is_wholly_free(sellable) => sellable.len(),
+            CapacityShape::Baremetal => 0,
+            CapacityShape::GpuSlice => node.free_sets(sellable).map(BTreeSet::len).max().unwrap_or(0),
         };
         self.largest_set = self.largest_set.max(count(together));
     }

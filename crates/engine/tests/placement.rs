@@ -1,11 +1,11 @@
 //! Placement, by example and against a brute-force searcher that shares no code with it.
 #![allow(clippy::unwrap_used)]
 
-use engine::{Fleet, NodeView, Reason, Request, SlotView, Verdict, place};
+use engine::{Availability, Fleet, NodeView, Reason, Request, SlotView, Verdict, availability, place};
 use model::{
     NodeId, PoolId, RegionId, SlotId, Timestamp,
     sku::CapacityShape,
-    supply::{GpuModel, NodeState, OccupancyMode, SlotState},
+    supply::{GpuModel, NodeDesired, NodeState, OccupancyMode, SlotState},
 };
 use proptest::prelude::*;
 use std::collections::BTreeSet;
@@ -37,8 +37,10 @@ fn node(n: u32) -> NodeView {
         gpu_model: GpuModel::H200Sxm,
         slices_enabled: true,
         state: NodeState::Online,
+        desired: NodeDesired::InService,
+        promoted: true,
         occupancy: OccupancyMode::Free,
-        partitions: hgx_partitions(),
+        partitions: Some(hgx_partitions()),
         slots: (1..=8)
             .map(|module| SlotView {
                 id: slot_id(n, module),
@@ -46,6 +48,7 @@ fn node(n: u32) -> NodeView {
                 numa: Some((module - 1) / 4),
                 state: SlotState::Available,
                 missing: vec![],
+                drifted: false,
             })
             .collect(),
     }
@@ -127,9 +130,16 @@ fn each_reason_for_passing_a_node_over_is_told_apart() {
     assert_eq!(only_reason(changed(|n| n.region_id = region(2)), &slice(1)), Reason::OtherRegion);
     assert_eq!(only_reason(changed(|n| n.gpu_model = GpuModel::A100Sxm), &slice(1)), Reason::OtherGpuModel);
     assert_eq!(only_reason(changed(|n| n.slices_enabled = false), &slice(1)), Reason::SlicesDisabled);
+    assert_eq!(only_reason(changed(|n| n.desired = NodeDesired::Disabled), &slice(1)), Reason::OutOfUse);
+    assert_eq!(only_reason(changed(|n| n.desired = NodeDesired::Drained), &bare_metal()), Reason::Draining);
+    assert_eq!(only_reason(changed(|n| n.promoted = false), &slice(1)), Reason::NotPromoted);
     assert_eq!(only_reason(changed(|n| n.state = NodeState::Silent), &slice(1)), Reason::NotOnline);
     assert_eq!(only_reason(changed(|n| n.occupancy = OccupancyMode::Exclusive), &slice(1)), Reason::HeldAsBareMetal);
     assert_eq!(only_reason(changed(|n| n.occupancy = OccupancyMode::Sliced), &bare_metal()), Reason::HeldBySlices);
+    assert_eq!(only_reason(changed(|n| n.partitions = None), &slice(1)), Reason::NoSuchSet);
+    assert_eq!(only_reason(changed(|n| n.partitions = None), &bare_metal()), Reason::NoSuchSet);
+    assert_eq!(only_reason(changed(|n| n.slots[0].drifted = true), &slice(8)), Reason::Drifted);
+    assert_eq!(only_reason(changed(|n| n.slots[0].drifted = true), &bare_metal()), Reason::Drifted);
     assert_eq!(only_reason(node(1), &slice(3)), Reason::NoSuchSet);
     assert_eq!(only_reason(node(1), &slice(0)), Reason::NoSuchSet);
     assert_eq!(only_reason(with_taken(1, &[1, 2, 3, 5, 6]), &slice(4)), Reason::TooFewFree);
@@ -164,6 +174,39 @@ fn an_available_row_with_a_device_missing_is_not_sold() {
 }
 
 #[test]
+fn a_drifted_slot_is_not_sold_and_the_others_are() {
+    let mut one = with_taken(1, &[1, 2, 3, 4, 5]);
+    one.slots[5].drifted = true;
+    assert_eq!(placed(vec![one.clone()], &slice(1)).1.len(), 1);
+    assert_ne!(placed(vec![one.clone()], &slice(1)).1, [6]);
+    one.slots[6].drifted = true;
+    one.slots[7].drifted = true;
+    assert_eq!(only_reason(one, &slice(1)), Reason::Drifted);
+}
+
+#[test]
+fn bare_metal_needs_no_promotion() {
+    let mut one = node(1);
+    one.promoted = false;
+    assert_eq!(placed(vec![one], &bare_metal()).0, node_id(1));
+}
+
+#[test]
+fn what_is_available_is_counted_by_region_and_model() {
+    let mut elsewhere = node(3);
+    elsewhere.region_id = region(2);
+    elsewhere.promoted = false;
+    let mut drained = node(4);
+    drained.desired = NodeDesired::Drained;
+    let fleet = Fleet { nodes: vec![node(1), with_taken(2, &[1, 5]), elsewhere, drained] };
+    let all = availability(&fleet);
+    let at = |n| all.get(&(region(n), GpuModel::H200Sxm)).copied();
+    assert_eq!(at(1), Some(Availability { slice_gpus: 14, largest_slice: 8, whole_nodes: 1 }));
+    assert_eq!(at(2), Some(Availability { slice_gpus: 0, largest_slice: 0, whole_nodes: 1 }));
+    assert_eq!(at(3), None);
+}
+
+#[test]
 fn two_rows_for_one_gpu_are_both_distrusted() {
     let mut one = node(1);
     one.slots.truncate(2);
@@ -185,32 +228,37 @@ fn any_partitions() -> impl Strategy<Value = Partitions> {
     ]
 }
 
-fn any_slot() -> impl Strategy<Value = (SlotState, bool, Option<u32>, u32)> {
+fn any_slot() -> impl Strategy<Value = (SlotState, (bool, bool), Option<u32>, u32)> {
     let state = prop_oneof![5 => Just(SlotState::Available), 1 => prop::sample::select(SlotState::ALL)];
     let module = prop_oneof![8 => Just(None), 1 => (1u32..=9).prop_map(Some)];
-    (state, prop::bool::weighted(0.1), module, 0u32..2)
+    (state, (prop::bool::weighted(0.1), prop::bool::weighted(0.1)), module, 0u32..2)
 }
 
 fn any_node() -> impl Strategy<Value = NodeView> {
     let mode = prop::sample::select(OccupancyMode::ALL);
     let state = prop_oneof![4 => Just(NodeState::Online), 1 => prop::sample::select(NodeState::ALL)];
     let models = prop_oneof![4 => Just(GpuModel::H200Sxm), 1 => Just(GpuModel::A100Sxm)];
-    let places = (prop_oneof![4 => Just(1u32), 1 => Just(2)], prop::bool::weighted(0.8));
-    (mode, state, models, places, any_partitions(), prop::collection::vec(any_slot(), 0..9)).prop_map(
-        |(occupancy, state, gpu_model, (in_region, slices_enabled), partitions, slots)| {
+    let desired = prop_oneof![6 => Just(NodeDesired::InService), 1 => prop::sample::select(NodeDesired::ALL)];
+    let wishes = (prop::bool::weighted(0.8), prop::bool::weighted(0.9), desired);
+    let places = (prop_oneof![4 => Just(1u32), 1 => Just(2)], wishes);
+    let partitions = prop::option::weighted(0.95, any_partitions());
+    (mode, state, models, places, partitions, prop::collection::vec(any_slot(), 0..9)).prop_map(
+        |(occupancy, state, gpu_model, (in_region, (slices_enabled, promoted, desired)), partitions, slots)| {
             let mut view = node(0);
+            (view.promoted, view.desired) = (promoted, desired);
             (view.occupancy, view.state, view.gpu_model) = (occupancy, state, gpu_model);
             (view.region_id, view.slices_enabled, view.partitions) = (region(in_region), slices_enabled, partitions);
             view.slots = slots
                 .into_iter()
                 .zip(1u32..)
-                .map(|((state, incomplete, module, numa), at)| SlotView {
+                .map(|((state, (incomplete, drifted), module, numa), at)| SlotView {
                     id: slot_id(0, at),
                     // Mostly its own GPU; now and then somebody else's, or one that is not on the board.
                     module_id: Some(ModuleId(module.unwrap_or(at))).filter(|m| m.0 != 9),
                     numa: Some(numa),
                     state,
                     missing: if incomplete { vec![DeviceField::MgmtMac] } else { vec![] },
+                    drifted,
                 })
                 .collect();
             view
@@ -253,20 +301,23 @@ fn right_answers(fleet: &Fleet, request: &Request) -> Vec<(NodeId, BTreeSet<Slot
 fn is_right(node: &NodeView, chosen: &[&SlotView], request: &Request) -> bool {
     let modules: BTreeSet<ModuleId> = chosen.iter().filter_map(|s| s.module_id).collect();
     let named_once = |s: &&SlotView| node.slots.iter().filter(|other| other.module_id == s.module_id).count() == 1;
-    let clean = chosen.iter().all(|s| s.state == SlotState::Available && s.missing.is_empty() && named_once(s));
-    let here =
-        node.region_id == request.region_id && node.gpu_model == request.gpu_model && node.state == NodeState::Online;
+    let clean =
+        chosen.iter().all(|s| s.state == SlotState::Available && s.missing.is_empty() && !s.drifted && named_once(s));
+    let here = node.region_id == request.region_id
+        && node.gpu_model == request.gpu_model
+        && node.state == NodeState::Online
+        && node.desired == NodeDesired::InService;
+    let Some(partitions) = &node.partitions else { return false };
     let counted = chosen.len() == usize::try_from(request.gpu_count).unwrap() && modules.len() == chosen.len();
     let shaped = match request.shape {
         CapacityShape::GpuSlice => {
             node.slices_enabled
+                && node.promoted
                 && node.occupancy != OccupancyMode::Exclusive
-                && node.partitions.sets().contains(&modules)
+                && partitions.sets().contains(&modules)
         }
         CapacityShape::Baremetal => {
-            node.occupancy == OccupancyMode::Free
-                && chosen.len() == node.slots.len()
-                && modules == *node.partitions.board()
+            node.occupancy == OccupancyMode::Free && chosen.len() == node.slots.len() && modules == *partitions.board()
         }
     };
     here && clean && counted && shaped
@@ -292,6 +343,17 @@ proptest! {
                 prop_assert_eq!(usize::try_from(nodes_by_reason.values().sum::<u32>()).unwrap(), fleet.nodes.len());
             }
         }
+    }
+
+    #[test]
+    fn what_is_available_is_what_would_be_placed(fleet in any_fleet()) {
+        let here = availability(&fleet).get(&(region(1), GpuModel::H200Sxm)).copied().unwrap_or_default();
+        let fits = |request: &Request| matches!(place(&fleet, request), Verdict::Placed { .. });
+        let largest = (1..=9).rev().find(|size| fits(&slice(*size))).unwrap_or(0);
+        prop_assert_eq!(here.largest_slice, largest);
+        prop_assert_eq!(here.slice_gpus == 0, largest == 0);
+        let whole = (1..=9).any(|gpu_count| fits(&Request { gpu_count, ..bare_metal() }));
+        prop_assert_eq!(here.whole_nodes > 0, whole);
     }
 
     #[test]

@@ -10,6 +10,7 @@ pub mod allocation;
 mod diagram;
 pub mod node;
 pub mod order;
+pub mod posture;
 pub mod project;
 pub mod slot;
 pub mod task;

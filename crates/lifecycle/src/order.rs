@@ -16,7 +16,7 @@ pub struct OrderView {
 pub struct Orders {
     /// The newest.
     pub newest: Option<OrderView>,
-    /// How many were given; bounded by the decider.
+    /// How many were given since the state was entered, or since an operator had it begun anew; bounded by the decider.
     pub given: i64,
 }
 

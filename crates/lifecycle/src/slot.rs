@@ -2,7 +2,7 @@
 //!
 //! Only a valid proof of its latest use makes a slot available. Anything else (no proof, a step missing, a wrong
 //! challenge, a bad signature) blocks it. A blocked slot is wiped again a bounded number of times, then rests blocked until
-//! an operator acts. While a claim is active the slot belongs to its allocation and nothing is decided here.
+//! an operator has it begun anew. While a claim is active the slot belongs to its allocation and nothing is decided here.
 
 use crate::{
     diagram,
@@ -56,9 +56,10 @@ pub enum Effect {
 
 /// The published graph. The driver moves a slot out of `wiping` and `cleanup_blocked`; its allocation's transactions make
 /// the moves into `reserved`, `in_use`, `wiping`, and into `cleanup_blocked` when building failed; an operator makes
-/// those to and from `disabled`.
+/// those to and from `disabled`; one that was taken out before it was proved clean comes back as `cleanup_blocked`.
 pub const EDGES: &[(State, State)] = &[
     (State::Disabled, State::Available),
+    (State::Disabled, State::CleanupBlocked),
     (State::Available, State::Disabled),
     (State::Available, State::Reserved),
     (State::Reserved, State::InUse),

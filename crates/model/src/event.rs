@@ -19,6 +19,8 @@ text_enum! {
         Pool = "pool",
         /// A SKU.
         Sku = "sku",
+        /// A one-time token that brings a host in.
+        EnrollmentToken = "enrollment_token",
         /// A node.
         Node = "node",
         /// A slot.

@@ -98,6 +98,10 @@ ids! {
     PoolId = "pol",
     /// A thing that is sold.
     SkuId = "sku",
+    /// A one-time token that brings a host in.
+    EnrollmentTokenId = "enr",
+    /// Something an agent did that an honest one does not.
+    IncidentId = "inc",
     /// An enrolled GPU host.
     NodeId = "nod",
     /// An approved, schedulable bundle of devices on one node.

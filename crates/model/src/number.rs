@@ -70,6 +70,8 @@ numbers! {
     PriceMicrosPerGpuHour = 0..=1_000_000_000_000,
     /// How long a token lives, in seconds: a minute to a year.
     TokenLifetimeS = 60..=31_536_000,
+    /// How long an enrollment token can be used, in seconds: a minute to a quarter of an hour.
+    EnrollmentLifetimeS = 60..=900,
     /// Items on one page.
     PageSize = 1..=200,
     /// A position in the event stream; 0 is before the first event.

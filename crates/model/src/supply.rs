@@ -1,4 +1,4 @@
-//! Supply: regions, pools, nodes and slots, and the states of the latter two.
+//! Supply: regions, pools, nodes and slots, the states of the latter two, and what operators want of a node.
 
 text_enum! {
     /// Whether a node's agent has been heard of lately. Expiry changes scheduling only: running tenants are not touched.
@@ -59,5 +59,67 @@ text_enum! {
         PerSlotVf = "per_slot_vf",
         /// The slot has no fabric of its own, so it cannot be sold as a slice.
         None = "none",
+    }
+}
+
+text_enum! {
+    /// What operators want of a node.
+    NodeDesired {
+        /// Anything that fits may be placed on it.
+        InService = "in_service",
+        /// Nothing new is placed on it; what runs goes on until it is released.
+        Drained = "drained",
+        /// Out of use: nothing is placed on it and it is not counted as capacity.
+        Disabled = "disabled",
+    }
+}
+
+text_enum! {
+    /// What a node is meant for. Intent alone sells nothing: a promotion needs evidence too.
+    NodeProfile {
+        /// To be cut into slices.
+        SliceVm = "gpuaas-profile-slice-vm",
+        /// To be sold whole.
+        Baremetal = "gpuaas-profile-baremetal",
+    }
+}
+
+text_enum! {
+    /// How much of a node can be had. Always derived, never stored.
+    Posture {
+        /// Every slot is free and clean.
+        FullyAvailable = "fully_available",
+        /// Some slots are taken, some are free.
+        PartiallyAllocated = "partially_allocated",
+        /// Slices hold every slot.
+        FullyAllocatedBySlices = "fully_allocated_by_slices",
+        /// One tenant holds the whole node.
+        ExclusivelyAllocatedByBaremetal = "exclusively_allocated_by_baremetal",
+        /// Nothing new is placed; what runs goes on.
+        Draining = "draining",
+        /// A slot waits for proof that it is clean, and nothing else is free.
+        CleanupBlocked = "cleanup_blocked",
+        /// Nothing can be placed on it.
+        Unavailable = "unavailable",
+    }
+}
+
+text_enum! {
+    /// What an agent did that an honest one does not.
+    IncidentKind {
+        /// It spoke or answered for another node.
+        ActedForAnother = "acted_for_another",
+        /// It reported a device that belongs to another node.
+        ClaimedForeignDevice = "claimed_foreign_device",
+        /// It gave an order another answer than before.
+        ReplayedResult = "replayed_result",
+        /// It sent more than it may.
+        OversizedOutput = "oversized_output",
+        /// Its clock is far off.
+        ClockFarOff = "clock_far_off",
+        /// Two agents use its identity.
+        IdentityShared = "identity_shared",
+        /// It used a certificate that was revoked.
+        RevokedIdentity = "revoked_identity",
     }
 }

@@ -24,6 +24,10 @@ text_enum! {
         SliceVmProvision = "slice.vm_provision",
         /// Stop the guest, wipe the slots, prove it.
         SliceVmRelease = "slice.vm_release",
+        /// Say what the host has.
+        SliceTopologyDiscover = "slice.topology_discover",
+        /// Say whether the host is ready for slices, and what is missing.
+        NodeReadiness = "node.readiness",
     }
 }
 
@@ -63,6 +67,54 @@ pub struct TaskSlot {
     pub nonce: Option<String>,
 }
 
+/// What an order about a guest is about.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct GuestOrder {
+    /// The allocation it serves.
+    pub allocation_id: AllocationId,
+    /// The slots it touches.
+    pub slots: Vec<TaskSlot>,
+}
+
+/// What to do, with all that is needed for it. There is no free-form field.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "kind", deny_unknown_fields)]
+pub enum TaskInput {
+    /// Start a guest on slots.
+    #[serde(rename = "slice.vm_provision")]
+    SliceVmProvision(GuestOrder),
+    /// Stop the guest, wipe the slots, prove it.
+    #[serde(rename = "slice.vm_release")]
+    SliceVmRelease(GuestOrder),
+    /// Say what the host has.
+    #[serde(rename = "slice.topology_discover")]
+    SliceTopologyDiscover {},
+    /// Say whether the host is ready for slices, and what is missing.
+    #[serde(rename = "node.readiness")]
+    NodeReadiness {},
+}
+
+impl TaskInput {
+    /// Its place in the closed list.
+    pub const fn kind(&self) -> TaskKind {
+        match self {
+            Self::SliceVmProvision(_) => TaskKind::SliceVmProvision,
+            Self::SliceVmRelease(_) => TaskKind::SliceVmRelease,
+            Self::SliceTopologyDiscover {} => TaskKind::SliceTopologyDiscover,
+            Self::NodeReadiness {} => TaskKind::NodeReadiness,
+        }
+    }
+
+    /// The guest it is about; none when it is about the host itself.
+    pub const fn guest(&self) -> Option<&GuestOrder> {
+        match self {
+            Self::SliceVmProvision(order) | Self::SliceVmRelease(order) => Some(order),
+            Self::SliceTopologyDiscover {} | Self::NodeReadiness {} => None,
+        }
+    }
+}
+
 /// An order as the agent receives it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -71,16 +123,24 @@ pub struct Task {
     pub id: TaskId,
     /// The node it is for.
     pub node_id: NodeId,
-    /// The allocation it serves.
-    pub allocation_id: AllocationId,
     /// What to do.
-    pub kind: TaskKind,
-    /// Older than what the agent already did for one of its slots: refused.
+    pub input: TaskInput,
+    /// Older than what the agent already did for one of its slots, or for the host itself: refused.
     pub fence: Fence,
-    /// The slots it touches.
-    pub slots: Vec<TaskSlot>,
     /// After this the control plane no longer waits.
     pub deadline: Timestamp,
+}
+
+impl Task {
+    /// What kind of order it is.
+    pub const fn kind(&self) -> TaskKind {
+        self.input.kind()
+    }
+
+    /// The slots it touches; none when it is about the host itself.
+    pub fn slots(&self) -> &[TaskSlot] {
+        self.input.guest().map_or(&[], |order| &order.slots)
+    }
 }
 
 text_enum! {
@@ -90,6 +150,12 @@ text_enum! {
         StaleFence = "stale_fence",
         /// The order names another node.
         WrongNode = "wrong_node",
+        /// The agent does not know this kind of order.
+        UnknownKind = "unknown_kind",
+        /// The host could not be looked at.
+        NotReadable = "not_readable",
+        /// The control plane did not take what the agent reported.
+        ReportRefused = "report_refused",
         /// The host could not start the guest.
         ProvisionFailed = "provision_failed",
         /// The guest could not be proved gone.

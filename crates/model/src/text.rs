@@ -94,7 +94,20 @@ fn is_email_shaped(text: &str) -> bool {
         })
 }
 
+fn is_device_name(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    bytes.first().is_some_and(u8::is_ascii_graphic)
+        && bytes.last().is_some_and(u8::is_ascii_graphic)
+        && bytes.iter().all(|b| b.is_ascii_graphic() || *b == b' ')
+}
+
 texts! {
+    /// What a device or address is called on its host: a PCI address, the identity of a disk, a MAC. Whether there is such
+    /// a thing is for the rules of approval to say.
+    DeviceName {
+        rule: "1 to 128 printable ASCII characters and inner spaces",
+        pattern: "^[!-~]([ -~]*[!-~])?$", max: 128, example: "eui.36344730528001250025384500000001", check: is_device_name
+    },
     /// A short machine-friendly name, unique where it is used: `acme`, `eu-1`, `h200-sxm-slice`.
     Slug {
         rule: "1 to 40 lower-case letters, digits and hyphens, starting with a letter and ending with a letter or digit",
@@ -140,6 +153,17 @@ mod tests {
         for good in ["Acme Research (EU) <1>", "Müller GmbH", "研究所"] {
             assert!(good.parse::<DisplayName>().is_ok(), "{good}");
         }
+    }
+
+    #[test]
+    fn names_of_devices_are_one_printable_word_or_a_few() {
+        for good in ["0000:0f:00.0", "eui.36344730528001250025384500000001", "02:00:00:00:2a:05", "SN 12 34"] {
+            assert!(good.parse::<DeviceName>().is_ok(), "{good}");
+        }
+        for bad in ["", " a", "a ", "a\nb", "a\u{0}", "é", "a\u{202e}"] {
+            assert!(bad.parse::<DeviceName>().is_err(), "{bad:?}");
+        }
+        assert!("a".repeat(129).parse::<DeviceName>().is_err());
     }
 
     #[test]

@@ -8,11 +8,11 @@
 use crate::{
     dice::Dice,
     fleet::{DEV, HostPlan, OPERATOR},
-    host::{HostWeather, Machine, SimHost},
-    journal::{FileJournal, Watched, replace},
-    seed::{Person, SeedFault, refresh, seed},
+    host::{HostWeather, Machine, Shows, SimHost},
+    journal::Watched,
+    seed::{Person, SeedFault, order_discoveries, refresh, seed},
 };
-use agent::{Agent, Step};
+use agent::{Agent, FileJournal, Step, Survives};
 use api::node_plane::FromControl;
 use control::{
     Ports,
@@ -61,7 +61,9 @@ pub fn seed_dev(db: &Db, ports: &Ports, folder: &Path) -> Result<DevSeed, SeedFa
     let people = if filled && !known.is_empty() {
         refresh(db, &door, ports, &known)?
     } else {
-        seed(db, &door, ports, &DEV, &known)?.people
+        let people = seed(db, &door, ports, &DEV, &known)?.people;
+        order_discoveries(db, &door, ports, &DEV, &people)?;
+        people
     };
     let text = serde_json::to_vec_pretty(&people).map_err(|error| file(error.into()))?;
     replace_private(&path, &text).map_err(file)?;
@@ -224,7 +226,13 @@ impl DevHost {
             Err(error) => return Err(error),
         };
         let kept = machine.changes;
-        let host = SimHost::new(plan.node_id(), machine, HostWeather::default(), Dice::new(0, &plan.name));
+        let host = SimHost::new(
+            plan.node_id(),
+            machine,
+            HostWeather::default(),
+            Dice::new(0, &plan.name),
+            Shows::Plan(Box::new(plan.clone())),
+        );
         let (folder, busy_until) = (folder.to_owned(), Timestamp::from_micros(0));
         let mut opened = Self { plan, host, agent: None, inbox: vec![], folder, kept, busy_until, pace };
         opened.agent = Some(opened.start()?);
@@ -232,15 +240,17 @@ impl DevHost {
     }
 
     fn start(&self) -> io::Result<DevAgent> {
-        let journal = FileJournal::open(&self.folder.join(format!("{}.journal", self.plan.name)))?;
+        let path = self.folder.join(format!("{}.journal", self.plan.name));
+        let journal = FileJournal::open(&path, Survives::Kill).map_err(io::Error::other)?;
         let watched = Watched::new(journal, self.host.clone()).map_err(io::Error::other)?;
-        Agent::start(self.plan.identity(), self.host.clone(), watched).map_err(io::Error::other)
+        Agent::start(self.plan.identity(), self.plan.name.clone(), self.host.clone(), watched).map_err(io::Error::other)
     }
 
     fn step(&mut self, now: Timestamp, db: &Db, node_plane: &NodePlane) -> io::Result<()> {
-        let mut agent = match self.agent.take() {
-            Some(agent) if agent.halted().is_none() => agent,
-            _ => self.start()?,
+        // One that halted lets go of its journal before the next opens it.
+        let mut agent = match self.agent.take().filter(|agent| agent.halted().is_none()) {
+            Some(agent) => agent,
+            None => self.start()?,
         };
         let said = agent.step(now, std::mem::take(&mut self.inbox));
         self.agent = Some(agent);
@@ -278,6 +288,13 @@ impl DevHost {
         self.kept = machine.changes;
         Ok(())
     }
+}
+
+// After a kill either the old or the new file is there.
+fn replace(path: &Path, contents: &[u8]) -> io::Result<()> {
+    let beside = path.with_extension("new");
+    fs::write(&beside, contents)?;
+    fs::rename(&beside, path)
 }
 
 fn machine_path(folder: &Path, plan: &HostPlan) -> PathBuf {

@@ -7,10 +7,14 @@ use model::{
     IdBits, NodeId, PoolId, SlotId, Timestamp,
     identity::MemberRole,
     sku::CapacityShape,
-    supply::{FabricClaimMode, GpuModel},
+    supply::{GpuModel, NodeProfile},
 };
 use sha2::{Digest, Sha256};
-use topology::{ModuleId, Partitions, SlotDevices};
+use std::{fs, io, path::Path};
+use topology::{
+    ApprovedSlot, Candidate, Discovery, Entry, Naming, Tree,
+    simulated::{HostSpec, trees},
+};
 
 /// A region.
 #[derive(Debug, Clone, Copy)]
@@ -40,6 +44,24 @@ pub struct PoolPlan {
     pub host_prefix: &'static str,
     /// GPUs on each of its hosts: 4 or 8.
     pub hosts: &'static [u32],
+    /// Hosts that are not as they should be, by their place in the pool.
+    pub odd: &'static [(usize, Condition)],
+    /// The private addresses of its guests.
+    pub private_range: &'static str,
+}
+
+/// How a host is found when the platform first looks at it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Condition {
+    /// In service, and as it was approved.
+    #[default]
+    Sound,
+    /// In service; since its slots were approved somebody mounted one of its data disks.
+    Drifted,
+    /// Its slots wait for an operator.
+    Waiting,
+    /// Half of it is broken, and it is not ready for slices.
+    Broken,
 }
 
 /// Something that is sold.
@@ -188,16 +210,42 @@ const TENANTS: &[TenantPlan] = &[
 ];
 
 const fn pool(slug: &'static str, name: &'static str, gpu_model: GpuModel, slices_enabled: bool) -> PoolPlan {
-    PoolPlan { slug, name, region: "eu-north", gpu_model, slices_enabled, host_prefix: slug, hosts: &[] }
+    PoolPlan {
+        slug,
+        name,
+        region: "eu-north",
+        gpu_model,
+        slices_enabled,
+        host_prefix: slug,
+        hosts: &[],
+        odd: &[],
+        private_range: "10.64.0.0/16",
+    }
 }
 
-/// What `gpuaas dev` shows: eight H200 hosts and four A100 hosts with eight GPUs each.
+const METAL_RANGE: &str = "10.65.0.0/16";
+const A100_RANGE: &str = "10.66.0.0/16";
+
+/// What `gpuaas dev` shows: ten H200 hosts and four A100 hosts with eight GPUs each. One has a drifted slot, one waits for its
+/// slots to be approved, one is not ready.
 pub const DEV: Plan = Plan {
     regions: REGIONS,
     pools: &[
-        PoolPlan { hosts: &[8; 6], ..pool("h200-slices", "H200 hosts, cut into slices", GpuModel::H200Sxm, true) },
-        PoolPlan { hosts: &[8; 2], ..pool("h200-metal", "H200 hosts, sold whole", GpuModel::H200Sxm, false) },
-        PoolPlan { hosts: &[8; 4], ..pool("a100-slices", "A100 hosts, cut into slices", GpuModel::A100Sxm, true) },
+        PoolPlan {
+            hosts: &[8; 8],
+            odd: &[(5, Condition::Drifted), (6, Condition::Waiting), (7, Condition::Broken)],
+            ..pool("h200-slices", "H200 hosts, cut into slices", GpuModel::H200Sxm, true)
+        },
+        PoolPlan {
+            hosts: &[8; 2],
+            private_range: METAL_RANGE,
+            ..pool("h200-metal", "H200 hosts, sold whole", GpuModel::H200Sxm, false)
+        },
+        PoolPlan {
+            hosts: &[8; 4],
+            private_range: A100_RANGE,
+            ..pool("a100-slices", "A100 hosts, cut into slices", GpuModel::A100Sxm, true)
+        },
     ],
     skus: &[H200_SLICE, metal(&[8]), A100_SLICE],
     tenants: TENANTS,
@@ -208,9 +256,14 @@ pub const SMALL: Plan = Plan {
     regions: REGIONS,
     pools: &[
         PoolPlan { hosts: &[4, 4], ..pool("h200-slices", "H200 hosts, cut into slices", GpuModel::H200Sxm, true) },
-        PoolPlan { hosts: &[4], ..pool("h200-metal", "H200 hosts, sold whole", GpuModel::H200Sxm, false) },
+        PoolPlan {
+            hosts: &[4],
+            private_range: METAL_RANGE,
+            ..pool("h200-metal", "H200 hosts, sold whole", GpuModel::H200Sxm, false)
+        },
         PoolPlan {
             hosts: &[8],
+            private_range: A100_RANGE,
             region: "us-east",
             ..pool("a100-slices", "A100 hosts, cut into slices", GpuModel::A100Sxm, true)
         },
@@ -228,20 +281,31 @@ pub struct HostPlan {
     pub pool: PoolPlan,
     /// How many GPUs it has.
     pub gpus: u32,
-    // Its place in the fleet, for addresses.
+    /// How it is found.
+    pub condition: Condition,
+    // Its place in the fleet and in its pool, for addresses.
     number: u32,
+    pool_number: u32,
 }
 
 impl Plan {
     /// Every host.
     pub fn hosts(&self) -> Vec<HostPlan> {
-        let of_pool = |pool: &PoolPlan| {
-            let name = |at: usize| format!("{}-{:02}", pool.host_prefix, at + 1);
-            let hosts = pool.hosts.iter().enumerate();
-            hosts.map(|(at, gpus)| (name(at), *pool, *gpus)).collect::<Vec<_>>()
-        };
-        let hosts = self.pools.iter().flat_map(of_pool);
-        hosts.zip(1u32..).map(|((name, pool, gpus), number)| HostPlan { name, pool, gpus, number }).collect()
+        let mut all = Vec::new();
+        for pool in self.pools {
+            for (at, (gpus, pool_number)) in pool.hosts.iter().zip(1u32..).enumerate() {
+                let odd = pool.odd.iter().find(|(odd, _)| *odd == at);
+                all.push(HostPlan {
+                    name: format!("{}-{pool_number:02}", pool.host_prefix),
+                    pool: *pool,
+                    gpus: *gpus,
+                    condition: odd.map_or(Condition::Sound, |(_, condition)| *condition),
+                    number: u32::try_from(all.len()).unwrap_or(u32::MAX - 1) + 1,
+                    pool_number,
+                });
+            }
+        }
+        all
     }
 }
 
@@ -284,59 +348,85 @@ impl HostPlan {
         SlotId::from_parts(BUILT, bits("slot", &format!("{}/{module}", self.name)))
     }
 
+    /// What it shows of itself when nothing has happened to it.
+    fn sound_tree(&self) -> Tree {
+        let spec = HostSpec { number: self.number, name: self.name.clone(), gpus: self.gpus };
+        match self.pool.gpu_model {
+            GpuModel::H200Sxm => trees::hgx_h200(&spec),
+            GpuModel::A100Sxm => trees::a100(&spec),
+        }
+    }
+
+    /// What it shows of itself. The same host always shows the same.
+    pub fn tree(&self) -> Tree {
+        let spec = HostSpec { number: self.number, name: self.name.clone(), gpus: self.gpus };
+        match self.condition {
+            Condition::Sound | Condition::Waiting => self.sound_tree(),
+            Condition::Broken => trees::half_broken(&spec),
+            Condition::Drifted => {
+                let mut tree = self.sound_tree();
+                let disk =
+                    self.candidates(&topology::discover(&tree)).into_iter().find_map(|c| c.devices.nvme_identity);
+                if let Some(disk) = disk {
+                    topology::simulated::drift::mount_disk(&mut tree, &disk, "/mnt/borrowed");
+                }
+                tree
+            }
+        }
+    }
+
+    /// Writes what it shows of itself into a folder, for a real agent to look at.
+    pub fn write_to(&self, folder: &Path) -> io::Result<()> {
+        for (path, entry) in self.tree().entries() {
+            let place = folder.join(path);
+            fs::create_dir_all(place.parent().unwrap_or(folder))?;
+            match entry {
+                Entry::File(text) => fs::write(&place, text)?,
+                Entry::Link(target) => std::os::unix::fs::symlink(target, &place)?,
+            }
+        }
+        Ok(())
+    }
+
+    fn candidates(&self, discovery: &Discovery) -> Vec<Candidate> {
+        let naming = Naming {
+            node_number: self.number,
+            // The first node of a pool has the first addresses of its range.
+            pool_number: self.pool_number - 1,
+            pool_range: self.pool.private_range.parse().ok(),
+        };
+        topology::candidates(discovery, &naming)
+    }
+
     /// What it says of itself when it is taken in.
     pub fn registration(&self, pool_id: &PoolId) -> NewNode {
+        let discovery = topology::discover(&self.sound_tree());
+        let in_service = matches!(self.condition, Condition::Sound | Condition::Drifted);
+        let candidates = if in_service { self.candidates(&discovery) } else { vec![] };
         NewNode {
             id: self.node_id(),
             pool_id: pool_id.clone(),
             name: self.name.clone(),
             gpu_model: self.pool.gpu_model,
             public_key: self.identity().public_key_hex(),
-            partitions: self.partitions(),
-            slots: (1..=self.gpus).map(|module| self.slot(module)).collect(),
+            slots: candidates.into_iter().filter_map(|candidate| self.slot(candidate, &discovery)).collect(),
+            partitions: discovery.partitions.unwrap_or_else(topology::simulated::hgx_partitions),
+            profiles: vec![if self.pool.slices_enabled { NodeProfile::SliceVm } else { NodeProfile::Baremetal }],
+            promoted: in_service && self.pool.slices_enabled,
         }
     }
 
-    fn partitions(&self) -> Partitions {
-        if self.gpus == 8 { topology::simulated::hgx_partitions() } else { quad_partitions() }
-    }
-
-    fn slot(&self, module: u32) -> NewSlot {
-        let (host, unique) = (self.number, digest("device", &format!("{}/{module}", self.name)));
-        let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
-        let uuid = hex(&unique[..16]);
-        let bus = 0x10 * module + if module > 4 { 0x4f } else { 0x0a };
-        NewSlot {
-            id: self.slot_id(module),
+    fn slot(&self, candidate: Candidate, discovery: &Discovery) -> Option<NewSlot> {
+        let module = candidate.devices.gpu_module_id?;
+        let approved = ApprovedSlot::at_approval(candidate.devices.clone(), candidate.gpu_uuid.clone(), discovery);
+        Some(NewSlot {
+            id: self.slot_id(module.0),
             profile: format!("{}-1gpu", self.pool.gpu_model),
-            gpu_uuid: Some(format!(
-                "GPU-{}-{}-{}-{}-{}",
-                &uuid[..8],
-                &uuid[8..12],
-                &uuid[12..16],
-                &uuid[16..20],
-                &uuid[20..]
-            )),
-            devices: SlotDevices {
-                gpu_pci_address: Some(format!("0000:{bus:02x}:00.0")),
-                gpu_module_id: Some(ModuleId(module)),
-                nvme_identity: Some(format!("eui.{}", hex(&unique[16..24]))),
-                mgmt_mac: Some(format!("52:54:00:{:02x}:{:02x}:{module:02x}", host / 256, host % 256)),
-                private_ip: Some(format!("10.{}.{}.{}", 64 + host / 256, host % 256, 10 + module)),
-                fabric_claim_mode: FabricClaimMode::PerSlotVf,
-                fabric_vf_pci_address: Some(format!("0000:{:02x}:00.{module}", bus + 1)),
-                numa_node: Some((module - 1) * 2 / self.gpus),
-            },
-        }
+            gpu_uuid: candidate.gpu_uuid,
+            devices: candidate.devices,
+            approved: Some(approved),
+        })
     }
-}
-
-// Half a board: the whole, two pairs, four singles.
-fn quad_partitions() -> Partitions {
-    let modules = |ids: &[u32]| ids.iter().copied().map(ModuleId).collect::<Vec<_>>();
-    let sets: [&[u32]; 7] = [&[1, 2, 3, 4], &[1, 3], &[2, 4], &[1], &[2], &[3], &[4]];
-    let sets: Vec<Vec<ModuleId>> = sets.iter().map(|set| modules(set)).collect();
-    Partitions::new(&modules(&[1, 2, 3, 4]), &sets).expect("the table above is well formed")
 }
 
 #[cfg(test)]
@@ -352,8 +442,10 @@ mod tests {
         assert_eq!((DEV.pools.len(), DEV.tenants.len()), (3, 2));
         assert_eq!(DEV.regions.iter().filter(|region| region.enabled).count(), 1);
         assert!(DEV.tenants.iter().all(|tenant| tenant.projects.len() == 2));
-        let slots: Vec<NewSlot> =
-            hosts.iter().flat_map(|host| (1..=host.gpus).map(|module| host.slot(module))).collect();
+        let pool = PoolId::from_parts(BUILT, [0; 10]);
+        let slots: Vec<NewSlot> = hosts.iter().flat_map(|host| host.registration(&pool).slots).collect();
+        let sound = |host: &&HostPlan| matches!(host.condition, Condition::Sound | Condition::Drifted);
+        assert_eq!(slots.len(), 8 * hosts.iter().filter(sound).count());
         for field in [
             |slot: &NewSlot| slot.devices.mgmt_mac.clone(),
             |slot: &NewSlot| slot.devices.private_ip.clone(),
@@ -369,7 +461,7 @@ mod tests {
     #[test]
     fn devices_of_one_host_have_addresses_of_their_own() {
         for host in DEV.hosts().iter().chain(&SMALL.hosts()) {
-            let slots: Vec<NewSlot> = (1..=host.gpus).map(|module| host.slot(module)).collect();
+            let slots = host.registration(&PoolId::from_parts(BUILT, [0; 10])).slots;
             let addresses: BTreeSet<_> = slots
                 .iter()
                 .flat_map(|slot| [slot.devices.gpu_pci_address.clone(), slot.devices.fabric_vf_pci_address.clone()])

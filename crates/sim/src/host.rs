@@ -5,7 +5,7 @@
 //! twice, none comes after the order's answer was written down, no fence goes down, and no guest is ever started on what
 //! another tenant left behind or beside another guest. What it sees wrong is kept as a [`Violation`] until somebody asks.
 
-use crate::dice::Dice;
+use crate::{dice::Dice, fleet::HostPlan};
 use agent::{Effect, Guest, Host, HostFault, SlotUse, Step};
 use model::{
     AllocationId, NodeId, SlotId, TaskId,
@@ -18,6 +18,7 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 use store::invariants::Violation;
+use topology::Tree;
 
 /// A guest on a simulated host.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -106,6 +107,16 @@ struct State {
     dice: Dice,
     busy_steps: u64,
     watch: Watch,
+    shows: Shows,
+}
+
+/// What a host shows of itself, made when somebody looks: most worlds never do.
+#[derive(Debug, Clone)]
+pub enum Shows {
+    /// What its plan says.
+    Plan(Box<HostPlan>),
+    /// This.
+    Tree(Arc<Tree>),
 }
 
 /// A simulated host. Clones are the same host.
@@ -114,9 +125,14 @@ pub struct SimHost(Arc<Mutex<State>>);
 
 impl SimHost {
     /// A host with what is on it, and dice for its faults.
-    pub fn new(node_id: NodeId, machine: Machine, weather: HostWeather, dice: Dice) -> Self {
-        let state = State { node_id, machine, weather, dice, busy_steps: 0, watch: Watch::default() };
+    pub fn new(node_id: NodeId, machine: Machine, weather: HostWeather, dice: Dice, shows: Shows) -> Self {
+        let state = State { node_id, machine, weather, dice, busy_steps: 0, watch: Watch::default(), shows };
         Self(Arc::new(Mutex::new(state)))
+    }
+
+    /// From now on it shows this of itself.
+    pub fn show(&self, tree: Tree) {
+        self.state().shows = Shows::Tree(Arc::new(tree));
     }
 
     /// What is physically there.
@@ -327,6 +343,17 @@ impl Host for SimHost {
         state.wipe(slot, step)
     }
 
+    fn capture(&self) -> Result<Tree, HostFault> {
+        let mut state = self.state();
+        if let Shows::Plan(plan) = &state.shows {
+            state.shows = Shows::Tree(Arc::new(plan.tree()));
+        }
+        match &state.shows {
+            Shows::Tree(tree) => Ok(Tree::clone(tree)),
+            Shows::Plan(_) => Err(HostFault::new("The host shows nothing.")),
+        }
+    }
+
     fn guests(&self) -> Result<Vec<Guest>, HostFault> {
         let mut state = self.state();
         let chance = state.weather.blind;
@@ -360,7 +387,13 @@ mod tests {
 
     fn host() -> SimHost {
         let node_id = NodeId::from_parts(NOW, [1; 10]);
-        SimHost::new(node_id, Machine::default(), HostWeather::default(), Dice::new(1, "host"))
+        SimHost::new(
+            node_id,
+            Machine::default(),
+            HostWeather::default(),
+            Dice::new(1, "host"),
+            Shows::Tree(Arc::default()),
+        )
     }
 
     // A change that was written down, as a good agent would.

@@ -36,14 +36,15 @@ pub fn lie(dice: &mut Dice, plan: &HostPlan, own: &[TaskRow], others: &[TaskRow]
             // In its own name, or in the other's.
             let speaker = if dice.chance(500) { node_id } else { task.node_id.clone() };
             let result = claim(task, proofs(dice, plan, task));
-            Some(harmless(ToControl::Result(TaskAnswer { node_id: speaker, boot: 1, result })))
+            Some(harmless(ToControl::Result(TaskAnswer { node_id: speaker, boot: 1, result, report: None })))
         }
         3 => dice.pick(said).cloned().map(harmless),
         _ => {
             let releases: Vec<&TaskRow> = own.iter().filter(|task| task.kind == TaskKind::SliceVmRelease).collect();
             let task = (*dice.pick(&releases)?).clone();
             let proofs = proofs(dice, plan, &task);
-            let message = ToControl::Result(TaskAnswer { node_id, boot: 1, result: claim(&task, proofs) });
+            let message =
+                ToControl::Result(TaskAnswer { node_id, boot: 1, result: claim(&task, proofs), report: None });
             Some(Lie { message, about_own: Some(task) })
         }
     }

@@ -3,7 +3,7 @@
 use crate::{
     dice::Dice,
     fleet::HostPlan,
-    host::{HostWeather, Machine, SimHost},
+    host::{HostWeather, Machine, Shows, SimHost},
     journal::WorldJournal,
 };
 use agent::{Agent, MemoryJournal};
@@ -22,15 +22,18 @@ pub struct Seat {
     agent: Option<Agent<SimHost, WorldJournal>>,
     inbox: Vec<FromControl>,
     idle_until: u64,
+    // How often its agent was started: each start is a session of its own.
+    starts: u64,
 }
 
 impl Seat {
     /// A host whose agent is up.
     pub fn new(plan: HostPlan, weather: HostWeather, dice: Dice) -> Self {
         let node_id = plan.node_id();
-        let host = SimHost::new(node_id.clone(), Machine::default(), weather, dice);
+        let shows = Shows::Plan(Box::new(plan.clone()));
+        let host = SimHost::new(node_id.clone(), Machine::default(), weather, dice, shows);
         let (journal, inbox) = (MemoryJournal::new(), vec![]);
-        let mut seat = Self { plan, node_id, host, journal, agent: None, inbox, idle_until: 0 };
+        let mut seat = Self { plan, node_id, host, journal, agent: None, inbox, idle_until: 0, starts: 0 };
         seat.start();
         seat
     }
@@ -38,7 +41,10 @@ impl Seat {
     /// Starts the agent from its journal.
     pub fn start(&mut self) {
         let watched = WorldJournal::new(self.journal.clone(), self.host.clone());
-        self.agent = watched.and_then(|journal| Agent::start(self.plan.identity(), self.host.clone(), journal)).ok();
+        self.starts += 1;
+        let session = format!("{}-{}", self.plan.name, self.starts);
+        let start = |journal| Agent::start(self.plan.identity(), session, self.host.clone(), journal);
+        self.agent = watched.and_then(start).ok();
     }
 
     /// Whether the agent is up and not kept by anything.

@@ -128,6 +128,26 @@ pub fn seed(db: &Db, door: &FrontDoor, ports: &Ports, plan: &Plan, known: &[Pers
     Ok(Seeded { people, tenants, regions, skus })
 }
 
+/// Orders every host of a plan to say what it has, as an operator would. Hosts that are being asked already are left alone.
+pub fn order_discoveries(
+    db: &Db,
+    door: &FrontDoor,
+    ports: &Ports,
+    plan: &Plan,
+    people: &[Person],
+) -> Result<(), SeedFault> {
+    let operator = operator(db, door, ports, people)?;
+    let desk = Desk { db, door, ports, token: operator.secret, known: people };
+    for host in plan.hosts() {
+        let path = format!("/api/v1/admin/nodes/{}/slice-topology/discovery", host.node_id());
+        match desk.make(&path, &Value::Null) {
+            Ok(_) | Err(SeedFault::Refused { status: 409, .. }) => (),
+            Err(fault) => return Err(fault),
+        }
+    }
+    Ok(())
+}
+
 /// The people of an earlier time, each with a token that works. Whoever is gone by now is left out.
 pub fn refresh(db: &Db, door: &FrontDoor, ports: &Ports, known: &[Person]) -> Result<Vec<Person>, SeedFault> {
     let operator = operator(db, door, ports, known)?;
@@ -217,7 +237,8 @@ impl Desk<'_> {
     fn make(&self, path: &str, body: &Value) -> Result<Value, SeedFault> {
         // A fresh key each time: what is there already was looked for by name.
         let key: String = self.ports.id_bits().iter().map(|byte| format!("{byte:02x}")).collect();
-        self.call(Request::new("POST", path).key(&format!("seed-{key}")).json(body.to_string()))
+        let request = Request::new("POST", path).key(&format!("seed-{key}"));
+        self.call(if body.is_null() { request } else { request.json(body.to_string()) })
     }
 
     fn find_or_make(&self, path: &str, body: &Value) -> Result<Value, SeedFault> {
@@ -239,7 +260,7 @@ impl Desk<'_> {
     fn pool(&self, pool: &PoolPlan, regions: &BTreeMap<String, RegionId>) -> Result<PoolId, SeedFault> {
         let body = json!({
             "slug": pool.slug, "name": pool.name, "region_id": regions.get(pool.region),
-            "gpu_model": pool.gpu_model, "slices_enabled": pool.slices_enabled,
+            "gpu_model": pool.gpu_model, "slices_enabled": pool.slices_enabled, "private_range": pool.private_range,
         });
         id_of(&self.find_or_make("/api/v1/pools", &body)?, "id")
     }

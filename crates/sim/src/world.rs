@@ -24,7 +24,7 @@ use crate::{
     swarm::Swarm,
     trace::Trace,
 };
-use api::node_plane::{FromControl, ToControl};
+use api::node_plane::{FromControl, Offer, ToControl};
 use control::{
     Clock, Ports,
     front_door::{Request, Response},
@@ -315,9 +315,14 @@ impl World {
             FromControl::TasksOffered(offer) => offer.tasks.as_slice(),
             FromControl::ResultAck(_) => &[],
         });
-        for task in offered.filter(|task| task.node_id != *node) {
-            let detail = format!("was offered to {node}, it is for {}", task.node_id);
-            self.found.push(Violation { invariant: "I28", subject: task.id.to_string(), detail });
+        for offer in offered {
+            let (id, owner) = match offer {
+                Offer::Known(task) if task.node_id == *node => continue,
+                Offer::Known(task) => (&task.id, task.node_id.as_str()),
+                Offer::Unknown(task) => (&task.id, "nobody"),
+            };
+            let detail = format!("was offered to {node}, it is for {owner}");
+            self.found.push(Violation { invariant: "I28", subject: id.to_string(), detail });
         }
     }
 
@@ -433,7 +438,7 @@ impl World {
             return Ok(());
         };
         if let Some(task) = lie.about_own {
-            self.auditor.tainted.insert(task.allocation_id);
+            self.auditor.tainted.extend(task.served.map(|served| served.allocation_id));
             self.auditor.tainted_tasks.insert(task.id);
         }
         self.trace.note(format!("{} {node} lies", self.step));
@@ -446,6 +451,7 @@ fn short(message: &ToControl) -> String {
     match message {
         ToControl::Heartbeat(beat) => format!("beat {}", beat.boot),
         ToControl::Poll(poll) => format!("poll {}", poll.boot),
+        ToControl::Progress(progress) => format!("{} {} %", progress.task_id, progress.percent),
         ToControl::Result(answer) => {
             let failure = answer.result.failure.map_or("done", |failure| failure.as_str());
             format!("{} {failure} ({} proofs)", answer.result.task_id, answer.result.proofs.len())

@@ -147,6 +147,11 @@ const WISH: &str = concat!(
     look_at_once!("$4"),
     ", version = version + 1 WHERE id = $1 AND version = $2"
 );
+const BEGIN_ANEW: &str = concat!(
+    "UPDATE allocations SET ",
+    life_begins_anew!("$3"),
+    ", version = version + 1 WHERE id = $1 AND version = $2"
+);
 macro_rules! enter {
     ($step:literal) => {
         concat!(
@@ -247,6 +252,12 @@ pub fn wish(
 ) -> Result<i64, StoreError> {
     let params = [(&allocation.id).into(), allocation.version.into(), desired.as_str().into(), stamp.now.into()];
     record::changed(tx, stamp, WISH, &params, allocation.change(What::Wished).because(reason))
+}
+
+/// Begins the allocation's state anew at an operator's word: orders that were given before do not count any more.
+pub fn begin_anew(tx: &mut Tx<'_>, stamp: &mut Stamp<'_>, allocation: &AllocationRow) -> Result<i64, StoreError> {
+    let params = [(&allocation.id).into(), allocation.version.into(), stamp.now.into()];
+    record::changed(tx, stamp, BEGIN_ANEW, &params, allocation.change(What::Wished).because(Some("repair")))
 }
 
 /// Moves an allocation to a state.

@@ -62,6 +62,7 @@ macro_rules! after {
 }
 
 const HEAD: &str = "SELECT COALESCE(MAX(seq), 0) FROM events";
+const UNNUMBERED: &str = "SELECT COUNT(*) FROM events WHERE seq IS NULL";
 const OLDEST: &str = "SELECT COALESCE(MIN(seq), 0) FROM events";
 const WAITING: &str = "SELECT id FROM events WHERE seq IS NULL LIMIT 1";
 const LIST: &str = concat!(after!(), " ORDER BY e.seq LIMIT $2");
@@ -120,6 +121,11 @@ pub fn waiting(tx: &mut Tx<'_>) -> Result<bool, StoreError> {
 /// The last number given; 0 when there is none.
 pub fn head(tx: &mut Tx<'_>) -> Result<i64, StoreError> {
     tx.query_one(HEAD, &[])?.int(0)
+}
+
+/// How many events were ever committed, numbered or not: the same as before means that nothing has changed.
+pub fn total(tx: &mut Tx<'_>) -> Result<i64, StoreError> {
+    Ok(head(tx)? + tx.query_one(UNNUMBERED, &[])?.int(0)?)
 }
 
 /// The first number that is still kept; 0 when there is none.

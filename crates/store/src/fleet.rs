@@ -2,7 +2,7 @@
 //! slots. Plain rows; what fits where is decided elsewhere. The whole fleet is loaded when a leader starts, one node
 //! when a verdict lost.
 
-use model::supply::{GpuModel, NodeState, OccupancyMode, SlotState};
+use model::supply::{GpuModel, NodeDesired, NodeState, OccupancyMode, SlotState};
 use model::{NodeId, PoolId, RegionId, SlotId, Timestamp};
 
 use crate::{Row, StoreError, Tx};
@@ -24,6 +24,10 @@ pub struct FleetNode {
     pub gpu_model: GpuModel,
     /// Whether its agent has been heard of lately.
     pub state: NodeState,
+    /// What operators want of it.
+    pub desired: NodeDesired,
+    /// It was promoted to slice use.
+    pub promoted: bool,
     /// The last heartbeat that was written down.
     pub last_seen: Option<Timestamp>,
     /// What kind of claim it may carry now.
@@ -49,6 +53,8 @@ pub struct FleetSlot {
     pub state: SlotState,
     /// Whether every device and address that a slice needs is there, whoever wrote the row.
     pub complete: bool,
+    /// The host shows something else than what was approved.
+    pub drifted: bool,
     /// The GPU's place on its board.
     pub gpu_module_id: Option<i64>,
     /// NUMA node.
@@ -71,8 +77,8 @@ pub struct Fleet {
 macro_rules! nodes {
     () => {
         "SELECT n.id, n.pool_id, p.region_id, r.enabled, p.slices_enabled, n.gpu_model, n.state, n.last_seen_us, \
-         o.mode, n.partitions, n.use_generation, n.version FROM nodes n JOIN pools p ON p.id = n.pool_id \
-         JOIN regions r ON r.id = p.region_id JOIN node_occupancy o ON o.node_id = n.id"
+         o.mode, n.partitions, n.use_generation, n.version, n.desired, n.promoted_us FROM nodes n \
+         JOIN pools p ON p.id = n.pool_id JOIN regions r ON r.id = p.region_id JOIN node_occupancy o ON o.node_id = n.id"
     };
 }
 macro_rules! slots {
@@ -80,7 +86,7 @@ macro_rules! slots {
         "SELECT s.id, s.node_id, s.profile, s.state, CAST(CASE WHEN s.gpu_pci_address IS NULL \
          OR s.gpu_module_id IS NULL OR s.nvme_identity IS NULL OR s.mgmt_mac IS NULL OR s.private_ip IS NULL \
          OR s.fabric_claim_mode <> 'per_slot_vf' OR s.fabric_vf_pci_address IS NULL THEN 0 ELSE 1 END AS BIGINT), \
-         s.gpu_module_id, s.numa_node, s.use_generation, s.version FROM node_resource_slots s"
+         s.gpu_module_id, s.numa_node, s.use_generation, s.version, s.drifted FROM node_resource_slots s"
     };
 }
 
@@ -103,6 +109,8 @@ fn read_node(row: &Row) -> Result<FleetNode, StoreError> {
         partitions: row.text(9)?.to_owned(),
         use_generation: row.int(10)?,
         version: row.int(11)?,
+        desired: row.parse(12)?,
+        promoted: row.opt_timestamp(13)?.is_some(),
     })
 }
 
@@ -117,6 +125,7 @@ fn read_slot(row: &Row) -> Result<FleetSlot, StoreError> {
         numa_node: row.opt_int(6)?,
         use_generation: row.int(7)?,
         version: row.int(8)?,
+        drifted: row.flag(9)?,
     })
 }
 

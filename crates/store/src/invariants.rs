@@ -219,8 +219,8 @@ const STATE: &[Check] = &[
     Check {
         invariant: "I28",
         sql: "SELECT k.id, 'was given to node ' || k.node_id || ', where its allocation never had a claim' \
-              FROM node_tasks k WHERE NOT EXISTS (SELECT 1 FROM allocation_resource_claims c \
-              WHERE c.allocation_id = k.allocation_id AND c.node_id = k.node_id) LIMIT $1",
+              FROM node_tasks k WHERE k.allocation_id IS NOT NULL \
+              AND NOT EXISTS (SELECT 1 FROM allocation_resource_claims c WHERE c.allocation_id = k.allocation_id AND c.node_id = k.node_id) LIMIT $1",
     },
     Check {
         invariant: "I28",

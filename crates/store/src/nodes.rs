@@ -3,7 +3,7 @@
 //! state, entered by the driver like any other.
 
 use model::event::{Change as What, Noun};
-use model::supply::{GpuModel, NodeState};
+use model::supply::{GpuModel, NodeDesired, NodeState};
 use model::{NodeId, PoolId, Timestamp};
 
 use crate::living::{Life, Seen, life_begins_anew, life_columns};
@@ -30,6 +30,30 @@ pub struct NodeRow {
     pub last_seen: Option<Timestamp>,
     /// Raised in the transaction that gives the whole node to a tenant.
     pub use_generation: i64,
+    /// Its number among all nodes, for ever; MAC addresses are derived from it.
+    pub number: i64,
+    /// Its number in its pool, for ever; private addresses are derived from it.
+    pub pool_number: i64,
+    /// Its mainboard's serial number.
+    pub hardware_serial: Option<String>,
+    /// What operators want of it.
+    pub desired: NodeDesired,
+    /// Why, in their words.
+    pub desired_reason: String,
+    /// What it is meant for, as a JSON list.
+    pub profiles: String,
+    /// Since when it may be cut into slices.
+    pub promoted: Option<Timestamp>,
+    /// What its agent said of its readiness, as JSON.
+    pub readiness: Option<String>,
+    /// When.
+    pub readiness_at: Option<Timestamp>,
+    /// The version of its agent.
+    pub agent_version: String,
+    /// How many times its agent has started.
+    pub agent_boot: i64,
+    /// The process that its agent is now.
+    pub agent_session: String,
     /// Whether its agent has been heard of lately.
     pub state: NodeState,
     /// Waits, looks and faults.
@@ -65,25 +89,38 @@ pub struct NodeNew<'a> {
     pub public_key: &'a str,
     /// Sellable sets of GPU module ids, as JSON.
     pub partitions: &'a str,
+    /// Its mainboard's serial number.
+    pub hardware_serial: Option<&'a str>,
+    /// What it is meant for, as a JSON list.
+    pub profiles: &'a str,
+    /// Since when it may be cut into slices; a host that comes in is not promoted.
+    pub promoted: Option<Timestamp>,
 }
 
 macro_rules! selected {
     () => {
         concat!(
             "SELECT n.id, n.pool_id, n.name, n.gpu_model, n.public_key, n.partitions, n.last_seen_us, ",
-            "n.use_generation, n.state, n.version, n.created_us, ",
+            "n.use_generation, n.state, n.version, n.created_us, n.number, n.pool_number, n.hardware_serial, ",
+            "n.desired, n.desired_reason, n.profiles, n.promoted_us, n.readiness, n.readiness_us, n.agent_version, ",
+            "n.agent_boot, n.agent_session, ",
             life_columns!("n"),
             " FROM nodes n"
         )
     };
 }
 
+// Numbers are never given twice: nodes are not deleted, and two that are recorded at once race for the unique index.
 const INSERT: &str = "INSERT INTO nodes (id, pool_id, name, gpu_model, public_key, partitions, state, state_since_us, \
-    look_us, version, created_us) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $8, 1, $8)";
+    look_us, version, created_us, hardware_serial, profiles, promoted_us, number, pool_number) \
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $8, 1, $8, $9, $10, $11, \
+    (SELECT COALESCE(MAX(number), 0) + 1 FROM nodes), \
+    (SELECT COALESCE(MAX(pool_number), 0) + 1 FROM nodes WHERE pool_id = $2))";
 const INSERT_OCCUPANCY: &str = "INSERT INTO node_occupancy (node_id, mode) VALUES ($1, 'free')";
 const GET: &str = concat!(selected!(), " WHERE n.id = $1");
 const BY_NAME: &str = concat!(selected!(), " WHERE n.name = $1");
 const BY_KEY: &str = concat!(selected!(), " WHERE n.public_key = $1");
+const BY_SERIAL: &str = concat!(selected!(), " WHERE n.hardware_serial = $1");
 const LIST: &str =
     concat!(selected!(), " WHERE n.id > $1 AND (CAST($3 AS TEXT) IS NULL OR n.pool_id = $3) ORDER BY n.id LIMIT $2");
 const ENTER: &str = concat!(
@@ -93,7 +130,22 @@ const ENTER: &str = concat!(
 );
 const RAISE: &str = "UPDATE nodes SET use_generation = use_generation + 1, version = version + 1 \
     WHERE id = $1 AND version = $2";
+const WISH: &str = "UPDATE nodes SET desired = $3, desired_reason = $4, version = version + 1 \
+    WHERE id = $1 AND version = $2";
+const SET_PROFILES: &str = "UPDATE nodes SET profiles = $3, version = version + 1 WHERE id = $1 AND version = $2";
+const SET_PROMOTED: &str = "UPDATE nodes SET promoted_us = $3, version = version + 1 WHERE id = $1 AND version = $2";
+const SET_READINESS: &str = "UPDATE nodes SET readiness = $3, readiness_us = $4, version = version + 1 \
+    WHERE id = $1 AND version = $2";
+const SET_IDENTITY: &str = "UPDATE nodes SET public_key = $3, hardware_serial = $4, agent_boot = 0, agent_session = '', \
+    version = version + 1 WHERE id = $1 AND version = $2";
+const SET_AGENT: &str = "UPDATE nodes SET agent_version = $3, agent_boot = $4, agent_session = $5, \
+    version = version + 1 WHERE id = $1 AND version = $2";
+const AGENTS: &str = "SELECT id, agent_boot, agent_session FROM nodes ORDER BY id";
+const SET_AGENT_VERSION: &str = "UPDATE nodes SET agent_version = $2 WHERE id = $1";
+const NOTE_REVOKED: &str = "UPDATE nodes SET version = version + 1 WHERE id = $1 AND version = $2";
 const SET_PARTITIONS: &str = "UPDATE nodes SET partitions = $3, version = version + 1 WHERE id = $1 AND version = $2";
+const SET_FOUND: &str = "UPDATE nodes SET partitions = $3, readiness = $4, readiness_us = $5, hardware_serial = $6, \
+    version = version + 1 WHERE id = $1 AND version = $2";
 // One document of {node id: micros}. A late heartbeat never moves time back; a node that was not online is looked at.
 const HEARTBEATS: &str = "UPDATE nodes SET last_seen_us = CAST(CAST(beat.value AS TEXT) AS BIGINT), \
     look_us = CASE WHEN state = 'online' THEN look_us WHEN look_us <= $2 THEN look_us - 1 ELSE $2 END \
@@ -113,7 +165,19 @@ fn read(row: &Row) -> Result<NodeRow, StoreError> {
         state: row.parse(8)?,
         version: row.int(9)?,
         created: row.timestamp(10)?,
-        life: Life::read(row, 11)?,
+        number: row.int(11)?,
+        pool_number: row.int(12)?,
+        hardware_serial: row.opt_text(13)?.map(str::to_owned),
+        desired: row.parse(14)?,
+        desired_reason: row.text(15)?.to_owned(),
+        profiles: row.text(16)?.to_owned(),
+        promoted: row.opt_timestamp(17)?,
+        readiness: row.opt_text(18)?.map(str::to_owned),
+        readiness_at: row.opt_timestamp(19)?,
+        agent_version: row.text(20)?.to_owned(),
+        agent_boot: row.int(21)?,
+        agent_session: row.text(22)?.to_owned(),
+        life: Life::read(row, 23)?,
     })
 }
 
@@ -129,6 +193,9 @@ pub fn insert(tx: &mut Tx<'_>, stamp: &mut Stamp<'_>, new: NodeNew<'_>) -> Resul
         new.partitions.into(),
         state.into(),
         stamp.now.into(),
+        new.hardware_serial.into(),
+        new.profiles.into(),
+        new.promoted.into(),
     ];
     let change = Change::of(Noun::Node, What::Created, new.id.as_str(), 1).states(None, state);
     record::created(tx, stamp, INSERT, &params, change)?;
@@ -149,6 +216,17 @@ pub fn by_name(tx: &mut Tx<'_>, name: &str) -> Result<Option<NodeRow>, StoreErro
 /// The node with this public key: what an agent that proves its key may act for.
 pub fn by_public_key(tx: &mut Tx<'_>, public_key: &str) -> Result<Option<NodeRow>, StoreError> {
     tx.query_opt(BY_KEY, &[public_key.into()])?.as_ref().map(read).transpose()
+}
+
+/// The node with this mainboard.
+pub fn by_hardware_serial(tx: &mut Tx<'_>, serial: &str) -> Result<Option<NodeRow>, StoreError> {
+    tx.query_opt(BY_SERIAL, &[serial.into()])?.as_ref().map(read).transpose()
+}
+
+/// Which process the agent of every node is: how many times it has started, and its session.
+pub fn agents(tx: &mut Tx<'_>) -> Result<Vec<(NodeId, i64, String)>, StoreError> {
+    let read = |row: &Row| Ok((row.parse(0)?, row.int(1)?, row.text(2)?.to_owned()));
+    tx.query(AGENTS, &[])?.iter().map(read).collect()
 }
 
 /// Nodes in id order, of one pool where one is given.
@@ -185,6 +263,107 @@ pub fn set_partitions(
 ) -> Result<i64, StoreError> {
     let params = [(&node.id).into(), node.version.into(), partitions.into()];
     record::changed(tx, stamp, SET_PARTITIONS, &params, node.change(What::Updated))
+}
+
+/// Says what operators want of a node, and why.
+pub fn wish(
+    tx: &mut Tx<'_>,
+    stamp: &mut Stamp<'_>,
+    node: &NodeRow,
+    desired: NodeDesired,
+    reason: &str,
+) -> Result<i64, StoreError> {
+    let params = [(&node.id).into(), node.version.into(), desired.as_str().into(), reason.into()];
+    record::changed(tx, stamp, WISH, &params, node.change(What::Wished).because(Some(desired.as_str())))
+}
+
+/// Stores what a node is meant for.
+pub fn set_profiles(tx: &mut Tx<'_>, stamp: &mut Stamp<'_>, node: &NodeRow, profiles: &str) -> Result<i64, StoreError> {
+    let params = [(&node.id).into(), node.version.into(), profiles.into()];
+    record::changed(tx, stamp, SET_PROFILES, &params, node.change(What::Updated).because(Some("profiles")))
+}
+
+/// Promotes a node to slice use, or takes that back.
+pub fn set_promoted(
+    tx: &mut Tx<'_>,
+    stamp: &mut Stamp<'_>,
+    node: &NodeRow,
+    promoted: Option<Timestamp>,
+) -> Result<i64, StoreError> {
+    let reason = if promoted.is_some() { "promoted" } else { "demoted" };
+    let params = [(&node.id).into(), node.version.into(), promoted.into()];
+    record::changed(tx, stamp, SET_PROMOTED, &params, node.change(What::Updated).because(Some(reason)))
+}
+
+/// Stores what a node's agent said of its readiness.
+pub fn set_readiness(
+    tx: &mut Tx<'_>,
+    stamp: &mut Stamp<'_>,
+    node: &NodeRow,
+    readiness: &str,
+) -> Result<i64, StoreError> {
+    let params = [(&node.id).into(), node.version.into(), readiness.into(), stamp.now.into()];
+    record::changed(tx, stamp, SET_READINESS, &params, node.change(What::Updated).because(Some("readiness")))
+}
+
+/// What a discovery says about the node itself.
+#[derive(Debug, Clone, Copy)]
+pub struct Found<'a> {
+    /// Sellable sets of GPU module ids, as JSON.
+    pub partitions: &'a str,
+    /// Whether it is ready for slices, as JSON.
+    pub readiness: &'a str,
+    /// Its mainboard's serial number.
+    pub hardware_serial: Option<&'a str>,
+}
+
+/// Stores what a discovery says about the node itself.
+pub fn set_found(tx: &mut Tx<'_>, stamp: &mut Stamp<'_>, node: &NodeRow, found: Found<'_>) -> Result<i64, StoreError> {
+    let params = [
+        (&node.id).into(),
+        node.version.into(),
+        found.partitions.into(),
+        found.readiness.into(),
+        stamp.now.into(),
+        found.hardware_serial.into(),
+    ];
+    record::changed(tx, stamp, SET_FOUND, &params, node.change(What::Updated).because(Some("discovered")))
+}
+
+/// Gives a node a new key when its host is enrolled again. Its agent begins to count anew.
+pub fn set_identity(
+    tx: &mut Tx<'_>,
+    stamp: &mut Stamp<'_>,
+    node: &NodeRow,
+    public_key: &str,
+    hardware_serial: Option<&str>,
+) -> Result<i64, StoreError> {
+    let params = [(&node.id).into(), node.version.into(), public_key.into(), hardware_serial.into()];
+    record::changed(tx, stamp, SET_IDENTITY, &params, node.change(What::Updated).because(Some("enrolled_again")))
+}
+
+/// Notes which process a node's agent is now.
+pub fn set_agent(
+    tx: &mut Tx<'_>,
+    stamp: &mut Stamp<'_>,
+    node: &NodeRow,
+    version: &str,
+    boot: i64,
+    session: &str,
+) -> Result<i64, StoreError> {
+    let params = [(&node.id).into(), node.version.into(), version.into(), boot.into(), session.into()];
+    record::changed(tx, stamp, SET_AGENT, &params, node.change(What::Updated).because(Some("agent_started")))
+}
+
+/// Notes the version of a node's agent, as it said of itself; like a heartbeat this is no transition.
+pub fn set_agent_version(tx: &mut Tx<'_>, id: &NodeId, version: &str) -> Result<(), StoreError> {
+    tx.execute_one(SET_AGENT_VERSION, &[id.into(), version.into()])
+}
+
+/// Notes with the node that its certificates were revoked.
+pub fn note_revoked(tx: &mut Tx<'_>, stamp: &mut Stamp<'_>, node: &NodeRow) -> Result<i64, StoreError> {
+    let params = [(&node.id).into(), node.version.into()];
+    record::changed(tx, stamp, NOTE_REVOKED, &params, node.change(What::Updated).because(Some("identity_revoked")))
 }
 
 /// Writes down heartbeats that were collected in memory; says how many nodes they moved.

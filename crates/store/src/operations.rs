@@ -71,6 +71,7 @@ macro_rules! selected {
          o.fails_in, o.result, o.created_us, o.finished_us, CASE WHEN o.state <> 'running' THEN NULL \
          WHEN o.noun = 'allocation' THEN (SELECT a.state FROM allocations a WHERE a.id = o.subject_id) \
          WHEN o.noun = 'project' THEN (SELECT p.state FROM projects p WHERE p.id = o.subject_id) \
+         WHEN o.noun = 'task' THEN (SELECT k.state FROM node_tasks k WHERE k.id = o.subject_id) \
          WHEN o.noun = 'tenant' THEN (SELECT t.state FROM tenants t WHERE t.id = o.subject_id) END FROM operations o"
     };
 }

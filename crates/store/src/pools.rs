@@ -25,6 +25,8 @@ pub struct PoolRow {
     pub gpu_model: GpuModel,
     /// Whether its nodes may be cut into slices.
     pub slices_enabled: bool,
+    /// The private addresses of its guests, such as `10.64.0.0/12`.
+    pub private_range: Option<String>,
     /// Raised by one with every change.
     pub version: i64,
     /// When it was recorded.
@@ -52,22 +54,35 @@ pub struct PoolNew<'a> {
     pub gpu_model: GpuModel,
     /// Whether its nodes may be cut into slices.
     pub slices_enabled: bool,
+    /// The private addresses of its guests.
+    pub private_range: Option<&'a str>,
+}
+
+/// What may change about a pool.
+#[derive(Debug, Clone, Copy)]
+pub struct PoolTerms<'a> {
+    /// Its name for people.
+    pub name: &'a DisplayName,
+    /// Whether its nodes may be cut into slices.
+    pub slices_enabled: bool,
+    /// The private addresses of its guests.
+    pub private_range: Option<&'a str>,
 }
 
 macro_rules! selected {
     () => {
-        "SELECT id, region_id, slug, name, gpu_model, slices_enabled, version, created_us FROM pools"
+        "SELECT id, region_id, slug, name, gpu_model, slices_enabled, private_range, version, created_us FROM pools"
     };
 }
 
-const INSERT: &str = "INSERT INTO pools (id, region_id, slug, name, gpu_model, slices_enabled, version, created_us) \
-    VALUES ($1, $2, $3, $4, $5, $6, 1, $7)";
+const INSERT: &str = "INSERT INTO pools (id, region_id, slug, name, gpu_model, slices_enabled, private_range, version, \
+    created_us) VALUES ($1, $2, $3, $4, $5, $6, $8, 1, $7)";
 const GET: &str = concat!(selected!(), " WHERE id = $1");
 const BY_SLUG: &str = concat!(selected!(), " WHERE slug = $1");
 const LIST: &str =
     concat!(selected!(), " WHERE id > $1 AND (CAST($3 AS TEXT) IS NULL OR region_id = $3) ORDER BY id LIMIT $2");
-const UPDATE: &str =
-    "UPDATE pools SET name = $3, slices_enabled = $4, version = version + 1 WHERE id = $1 AND version = $2";
+const UPDATE: &str = "UPDATE pools SET name = $3, slices_enabled = $4, private_range = $5, version = version + 1 \
+    WHERE id = $1 AND version = $2";
 const DELETE: &str = "DELETE FROM pools WHERE id = $1 AND version = $2";
 
 fn read(row: &Row) -> Result<PoolRow, StoreError> {
@@ -78,8 +93,9 @@ fn read(row: &Row) -> Result<PoolRow, StoreError> {
         name: row.parse(3)?,
         gpu_model: row.parse(4)?,
         slices_enabled: row.flag(5)?,
-        version: row.int(6)?,
-        created: row.timestamp(7)?,
+        private_range: row.opt_text(6)?.map(str::to_owned),
+        version: row.int(7)?,
+        created: row.timestamp(8)?,
     })
 }
 
@@ -93,6 +109,7 @@ pub fn insert(tx: &mut Tx<'_>, stamp: &mut Stamp<'_>, new: PoolNew<'_>) -> Resul
         new.gpu_model.as_str().into(),
         new.slices_enabled.into(),
         stamp.now.into(),
+        new.private_range.into(),
     ];
     record::created(tx, stamp, INSERT, &params, Change::of(Noun::Pool, What::Created, new.id.as_str(), 1))
 }
@@ -112,15 +129,10 @@ pub fn list(tx: &mut Tx<'_>, region_id: Option<&RegionId>, page: Page<'_>) -> Re
     tx.query(LIST, &[page.after.into(), page.rows().into(), region_id.into()])?.iter().map(read).collect()
 }
 
-/// Gives a pool another name, or turns its slices on and off.
-pub fn update(
-    tx: &mut Tx<'_>,
-    stamp: &mut Stamp<'_>,
-    pool: &PoolRow,
-    name: &DisplayName,
-    slices_enabled: bool,
-) -> Result<i64, StoreError> {
-    let params = [(&pool.id).into(), pool.version.into(), name.as_str().into(), slices_enabled.into()];
+/// Gives a pool another name or range, or turns its slices on and off.
+pub fn update(tx: &mut Tx<'_>, stamp: &mut Stamp<'_>, pool: &PoolRow, terms: PoolTerms<'_>) -> Result<i64, StoreError> {
+    let (name, slices, range) = (terms.name.as_str(), terms.slices_enabled, terms.private_range);
+    let params = [(&pool.id).into(), pool.version.into(), name.into(), slices.into(), range.into()];
     record::changed(tx, stamp, UPDATE, &params, pool.change(What::Updated))
 }
 

@@ -9,6 +9,8 @@
 //! Two rules are in the statements themselves, whoever calls: a slot is reserved only out of `available`, and becomes
 //! `available` only unused or with a stored proof for its current use that answers its current challenge.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use model::event::{Change as What, Noun};
 use model::supply::{FabricClaimMode, SlotState};
 use model::{AllocationId, NodeId, SlotId, Timestamp};
@@ -45,6 +47,15 @@ pub struct SlotParts {
     pub capacity_metadata: String,
 }
 
+/// An operator's word about a slot.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Approval {
+    /// The devices as they were approved, as JSON: what later discoveries are compared with.
+    pub devices: String,
+    /// Who said so.
+    pub by: String,
+}
+
 /// One slot.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SlotRow {
@@ -58,6 +69,12 @@ pub struct SlotRow {
     pub state: SlotState,
     /// Its devices.
     pub parts: SlotParts,
+    /// What an operator approved, and who.
+    pub approval: Option<Approval>,
+    /// When.
+    pub approved: Option<Timestamp>,
+    /// The host shows something else than what was approved; the slot is not sold.
+    pub drifted: bool,
     /// Raised in the transaction that claims it, before any tenant code can run.
     pub use_generation: i64,
     /// The challenge that the next proof must answer.
@@ -100,6 +117,8 @@ pub struct SlotNew {
     pub available: bool,
     /// Its devices.
     pub parts: SlotParts,
+    /// Who approved it; none for slots that were there from the start.
+    pub approval: Option<Approval>,
 }
 
 /// What is known about the health of a slot.
@@ -117,7 +136,7 @@ macro_rules! columns {
             "s.id, s.node_id, s.profile, s.state, s.gpu_pci_address, s.gpu_uuid, s.gpu_module_id, s.nvme_identity, ",
             "s.mgmt_mac, s.private_ip, s.fabric_claim_mode, s.fabric_vf_pci_address, s.numa_node, s.partition_ids, ",
             "s.capacity_metadata, s.use_generation, s.wipe_nonce, s.health_state, s.health_detail, s.version, ",
-            "s.created_us, ",
+            "s.created_us, s.drifted, s.approved, s.approved_by, s.approved_us, ",
             life_columns!("s")
         )
     };
@@ -159,6 +178,9 @@ static INSERTS: BulkInsert = BulkInsert {
         ("state_since_us", Kind::Int),
         ("version", Kind::Int),
         ("created_us", Kind::Int),
+        ("approved", Kind::Text),
+        ("approved_by", Kind::Text),
+        ("approved_us", Kind::Int),
     ],
 };
 macro_rules! wait_ends {
@@ -208,6 +230,38 @@ const ENTER: &str = concat!(
     "AND p.use_generation = node_resource_slots.use_generation AND p.nonce = node_resource_slots.wipe_nonce))"
 );
 
+// Only what nobody holds: a slot that is claimed keeps the devices it was claimed with.
+const REAPPROVE: &str = concat!(
+    "UPDATE node_resource_slots SET state = $3, gpu_pci_address = $5, gpu_uuid = $6, gpu_module_id = $7, ",
+    "nvme_identity = $8, mgmt_mac = $9, private_ip = $10, fabric_claim_mode = $11, fabric_vf_pci_address = $12, ",
+    "numa_node = $13, partition_ids = $14, approved = $15, approved_by = $16, approved_us = $4, ",
+    life_begins_anew!("$4"),
+    ", version = version + 1 WHERE id = $1 AND version = $2 AND state IN ('disabled', 'available', 'cleanup_blocked') ",
+    "AND ($3 <> 'available' OR use_generation = 0 OR EXISTS (SELECT 1 FROM wipe_proofs p ",
+    "WHERE p.slot_id = node_resource_slots.id AND p.use_generation = node_resource_slots.use_generation ",
+    "AND p.nonce = node_resource_slots.wipe_nonce))"
+);
+const SET_DRIFTED: &str = "UPDATE node_resource_slots SET drifted = $3, version = version + 1 \
+    WHERE id = $1 AND version = $2";
+const BEGIN_ANEW: &str = concat!(
+    "UPDATE node_resource_slots SET ",
+    life_begins_anew!("$3"),
+    ", version = version + 1 WHERE id = $1 AND version = $2"
+);
+macro_rules! having {
+    ($column:literal) => {
+        concat!(
+            selected!(),
+            " WHERE s.",
+            $column,
+            " IN (SELECT given.key FROM json_each(json(CAST($1 AS TEXT))) AS given) ORDER BY s.id"
+        )
+    };
+}
+const HAVING_GPU: &str = having!("gpu_uuid");
+const HAVING_NVME: &str = having!("nvme_identity");
+const HAVING_MAC: &str = having!("mgmt_mac");
+const HAVING_IP: &str = having!("private_ip");
 const SET_HEALTH: &str = "UPDATE node_resource_slots SET health_state = $3, health_detail = $4, version = version + 1 \
     WHERE id = $1 AND version = $2";
 
@@ -237,7 +291,13 @@ fn read(row: &Row) -> Result<SlotRow, StoreError> {
         health_detail: row.text(18)?.to_owned(),
         version: row.int(19)?,
         created: row.timestamp(20)?,
-        life: Life::read(row, 21)?,
+        drifted: row.flag(21)?,
+        approval: match row.opt_text(22)? {
+            None => None,
+            Some(devices) => Some(Approval { devices: devices.to_owned(), by: row.text(23)?.to_owned() }),
+        },
+        approved: row.opt_timestamp(24)?,
+        life: Life::read(row, 25)?,
     })
 }
 
@@ -269,6 +329,9 @@ pub fn insert_all(tx: &mut Tx<'_>, stamp: &mut Stamp<'_>, new: &[SlotNew]) -> Re
             stamp.now.into(),
             1_i64.into(),
             stamp.now.into(),
+            slot.approval.as_ref().map(|approval| approval.devices.as_str()).into(),
+            slot.approval.as_ref().map_or("", |approval| approval.by.as_str()).into(),
+            slot.approval.as_ref().map(|_| stamp.now).into(),
         ]);
         changes.push(Change::of(Noun::Slot, What::Created, slot.id.as_str(), 1).states(None, state));
     }
@@ -390,4 +453,84 @@ pub fn challenge_all(tx: &mut Tx<'_>, stamp: &mut Stamp<'_>, slots: &[(&SlotRow,
     let changes: Vec<_> =
         slots.iter().map(|(slot, _)| slot.change(What::Updated).because(Some("wipe_challenged"))).collect();
     record::changed_all(tx, stamp, &rows, &changes)
+}
+
+/// What slots are looked for by, on whatever node they are.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Marks {
+    /// GPUs, by their own identity.
+    pub gpu_uuids: BTreeSet<String>,
+    /// Disks, by their own identity.
+    pub nvme_identities: BTreeSet<String>,
+    /// Management addresses.
+    pub mgmt_macs: BTreeSet<String>,
+    /// Private addresses.
+    pub private_ips: BTreeSet<String>,
+}
+
+/// The slots of the whole fleet that have one of these, each once.
+pub fn having(tx: &mut Tx<'_>, marks: &Marks) -> Result<Vec<SlotRow>, StoreError> {
+    let mut found = BTreeMap::new();
+    for (sql, values) in [
+        (HAVING_GPU, &marks.gpu_uuids),
+        (HAVING_NVME, &marks.nvme_identities),
+        (HAVING_MAC, &marks.mgmt_macs),
+        (HAVING_IP, &marks.private_ips),
+    ] {
+        if values.is_empty() {
+            continue;
+        }
+        let document: serde_json::Map<_, _> = values.iter().map(|value| (value.clone(), true.into())).collect();
+        for row in &tx.query(sql, &[serde_json::Value::Object(document).to_string().into()])? {
+            let slot = read(row)?;
+            found.insert(slot.id.clone(), slot);
+        }
+    }
+    Ok(found.into_values().collect())
+}
+
+/// Gives a slot that nobody holds other devices, and moves it to the state they allow. Into `available` under the same
+/// rule as everywhere: unused, or proved clean. `StaleVersion` when it has moved on or is held.
+pub fn reapprove(
+    tx: &mut Tx<'_>,
+    stamp: &mut Stamp<'_>,
+    slot: &SlotRow,
+    state: SlotState,
+    parts: &SlotParts,
+    approval: &Approval,
+) -> Result<i64, StoreError> {
+    let params = [
+        (&slot.id).into(),
+        slot.version.into(),
+        state.as_str().into(),
+        stamp.now.into(),
+        parts.gpu_pci_address.as_deref().into(),
+        parts.gpu_uuid.as_deref().into(),
+        parts.gpu_module_id.into(),
+        parts.nvme_identity.as_deref().into(),
+        parts.mgmt_mac.as_deref().into(),
+        parts.private_ip.as_deref().into(),
+        parts.fabric_claim_mode.as_str().into(),
+        parts.fabric_vf_pci_address.as_deref().into(),
+        parts.numa_node.into(),
+        parts.partition_ids.as_str().into(),
+        approval.devices.as_str().into(),
+        approval.by.as_str().into(),
+    ];
+    let change = if state == slot.state { slot.change(What::Updated) } else { slot.entering(state) };
+    record::changed(tx, stamp, REAPPROVE, &params, change.because(Some("approved_again")))
+}
+
+/// Notes that the host shows something else than what was approved, or does so no longer. No move: a tenant who holds
+/// the slot is not touched.
+pub fn set_drifted(tx: &mut Tx<'_>, stamp: &mut Stamp<'_>, slot: &SlotRow, drifted: bool) -> Result<i64, StoreError> {
+    let reason = if drifted { "drifted" } else { "drift_cleared" };
+    let params = [(&slot.id).into(), slot.version.into(), drifted.into()];
+    record::changed(tx, stamp, SET_DRIFTED, &params, slot.change(What::Updated).because(Some(reason)))
+}
+
+/// Begins the slot's state anew at an operator's word: orders that were given before do not count any more.
+pub fn begin_anew(tx: &mut Tx<'_>, stamp: &mut Stamp<'_>, slot: &SlotRow) -> Result<i64, StoreError> {
+    let params = [(&slot.id).into(), slot.version.into(), stamp.now.into()];
+    record::changed(tx, stamp, BEGIN_ANEW, &params, slot.change(What::Wished).because(Some("repair")))
 }

@@ -8,7 +8,7 @@
 //! ```
 
 use model::event::{Change as What, Noun};
-use model::task::{Fence, Task, TaskKind, TaskResult, TaskSlot, TaskState};
+use model::task::{Fence, GuestOrder, Task, TaskInput, TaskKind, TaskResult, TaskSlot, TaskState};
 use model::{AllocationId, NodeId, ProjectId, TaskId, TenantId, Timestamp};
 use serde::{Deserialize, Serialize};
 
@@ -24,12 +24,8 @@ pub struct TaskRow {
     pub id: TaskId,
     /// Who must do it.
     pub node_id: NodeId,
-    /// For which allocation.
-    pub allocation_id: AllocationId,
-    /// Whose allocation that is.
-    pub tenant_id: TenantId,
-    /// In which project.
-    pub project_id: ProjectId,
+    /// The allocation it serves; none when it is about the host itself.
+    pub served: Option<Served>,
     /// What to do.
     pub kind: TaskKind,
     /// What makes it newer than another.
@@ -52,26 +48,44 @@ pub struct TaskRow {
     pub created: Timestamp,
 }
 
+/// The allocation that an order serves, and whose it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Served {
+    /// The allocation.
+    pub allocation_id: AllocationId,
+    /// Its tenant.
+    pub tenant_id: TenantId,
+    /// Its project.
+    pub project_id: ProjectId,
+}
+
 impl TaskRow {
+    /// The allocation it serves.
+    pub fn allocation_id(&self) -> Option<&AllocationId> {
+        self.served.as_ref().map(|served| &served.allocation_id)
+    }
     /// What a wait is checked against.
     pub fn seen(&self) -> Seen<'_> {
         Seen { id: self.id.as_str(), version: self.version, look: self.life.look }
     }
     /// The order as the agent receives it.
-    pub fn order(&self) -> Task {
-        Task {
-            id: self.id.clone(),
-            node_id: self.node_id.clone(),
-            allocation_id: self.allocation_id.clone(),
-            kind: self.kind,
-            fence: self.fence,
-            slots: self.slots.clone(),
-            deadline: self.deadline,
-        }
+    pub fn order(&self) -> Result<Task, StoreError> {
+        let guest = || match &self.served {
+            Some(served) => Ok(GuestOrder { allocation_id: served.allocation_id.clone(), slots: self.slots.clone() }),
+            None => Err(StoreError::Corrupt { column: "allocation_id".into(), why: "this order needs one".into() }),
+        };
+        let input = match self.kind {
+            TaskKind::SliceVmProvision => TaskInput::SliceVmProvision(guest()?),
+            TaskKind::SliceVmRelease => TaskInput::SliceVmRelease(guest()?),
+            TaskKind::SliceTopologyDiscover => TaskInput::SliceTopologyDiscover {},
+            TaskKind::NodeReadiness => TaskInput::NodeReadiness {},
+        };
+        let (id, node_id) = (self.id.clone(), self.node_id.clone());
+        Ok(Task { id, node_id, input, fence: self.fence, deadline: self.deadline })
     }
     fn entering(&self, state: TaskState) -> Change<'_> {
         Change::of(Noun::Task, What::StateChanged, self.id.as_str(), self.version + 1)
-            .within(Some(&self.tenant_id), Some(&self.project_id))
+            .within(self.served.as_ref().map(|of| &of.tenant_id), self.served.as_ref().map(|of| &of.project_id))
             .states(Some(self.state.as_str()), state.as_str())
     }
 }
@@ -81,10 +95,8 @@ impl TaskRow {
 pub struct TaskNew<'a> {
     /// The order.
     pub task: &'a Task,
-    /// Whose allocation it serves.
-    pub tenant_id: &'a TenantId,
-    /// In which project.
-    pub project_id: &'a ProjectId,
+    /// Whose allocation it serves; none when it is about the host itself.
+    pub owner: Option<(&'a TenantId, &'a ProjectId)>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -99,7 +111,7 @@ macro_rules! selected {
             "k.fence_generation, k.attempt, k.state, k.input, k.progress, k.output, k.deadline_us, k.version, ",
             "k.created_us, ",
             life_columns!("k"),
-            " FROM node_tasks k JOIN allocations a ON a.id = k.allocation_id"
+            " FROM node_tasks k LEFT JOIN allocations a ON a.id = k.allocation_id"
         )
     };
 }
@@ -116,10 +128,16 @@ const INSERT: &str = "INSERT INTO node_tasks (id, node_id, allocation_id, kind, 
 const GET: &str = concat!(selected!(), " WHERE k.id = $1");
 const OPEN_FOR_NODE: &str =
     concat!(selected!(), " WHERE k.node_id = $1 AND k.state IN ('pending', 'delivered') ORDER BY k.id LIMIT $2");
+const NODES_WITH_OPEN: &str = "SELECT node_id, CAST(MAX(CASE WHEN state = 'pending' THEN 1 ELSE 0 END) AS BIGINT) FROM node_tasks \
+    WHERE state IN ('pending', 'delivered') GROUP BY node_id ORDER BY node_id";
 const OF_NODE: &str = concat!(selected!(), " WHERE k.node_id = $3 AND k.id > $1 ORDER BY k.id LIMIT $2");
 const LATEST: &str =
     concat!(selected!(), " WHERE k.allocation_id = $1 AND k.kind = $2 ORDER BY k.attempt DESC LIMIT 1");
 const OF_ALLOCATION: &str = concat!(selected!(), " WHERE k.allocation_id = $1 ORDER BY k.id");
+const LATEST_OF_NODE: &str = concat!(
+    selected!(),
+    " WHERE k.node_id = $1 AND k.kind = $2 AND k.allocation_id IS NULL ORDER BY k.attempt DESC LIMIT 1"
+);
 const PROGRESS: &str = "UPDATE node_tasks SET progress = $3 WHERE id = $1 AND node_id = $2 \
     AND state IN ('pending', 'delivered')";
 const FINISH: &str = concat!(
@@ -143,9 +161,12 @@ fn read(row: &Row) -> Result<TaskRow, StoreError> {
     Ok(TaskRow {
         id: row.parse(0)?,
         node_id: row.parse(1)?,
-        allocation_id: row.parse(2)?,
-        tenant_id: row.parse(3)?,
-        project_id: row.parse(4)?,
+        served: match row.opt_text(2)? {
+            None => None,
+            Some(_) => {
+                Some(Served { allocation_id: row.parse(2)?, tenant_id: row.parse(3)?, project_id: row.parse(4)? })
+            }
+        },
         kind: row.parse(5)?,
         fence: Fence { incarnation: row.int(6)?, generation: row.int(7)?, attempt: row.int(8)? },
         state: row.parse(9)?,
@@ -164,24 +185,24 @@ fn json(value: &impl Serialize) -> Result<String, StoreError> {
 }
 
 /// Gives an order: `pending`, looked at by the driver when its deadline passes. One order a kind and attempt for each
-/// allocation.
+/// allocation, and for each host.
 pub fn insert(tx: &mut Tx<'_>, stamp: &mut Stamp<'_>, new: TaskNew<'_>) -> Result<(), StoreError> {
     let (task, state) = (new.task, TaskState::Pending.as_str());
     let params = [
         (&task.id).into(),
         (&task.node_id).into(),
-        (&task.allocation_id).into(),
-        task.kind.as_str().into(),
+        task.input.guest().map(|order| &order.allocation_id).into(),
+        task.kind().as_str().into(),
         task.fence.incarnation.into(),
         task.fence.generation.into(),
         task.fence.attempt.into(),
         state.into(),
         stamp.now.into(),
-        json(&Input { slots: task.slots.clone() })?.into(),
+        json(&Input { slots: task.slots().to_vec() })?.into(),
         task.deadline.into(),
     ];
     let change = Change::of(Noun::Task, What::Created, task.id.as_str(), 1)
-        .within(Some(new.tenant_id), Some(new.project_id))
+        .within(new.owner.map(|owner| owner.0), new.owner.map(|owner| owner.1))
         .states(None, state);
     record::created(tx, stamp, INSERT, &params, change)
 }
@@ -196,6 +217,12 @@ pub fn open_for_node(tx: &mut Tx<'_>, node_id: &NodeId, limit: i64) -> Result<Ve
     tx.query(OPEN_FOR_NODE, &[node_id.into(), limit.into()])?.iter().map(read).collect()
 }
 
+/// The nodes that have orders to answer, each with whether one of them was not handed out yet. One query for the whole
+/// fleet; it costs what is open, not what there is.
+pub fn nodes_with_open(tx: &mut Tx<'_>) -> Result<Vec<(NodeId, bool)>, StoreError> {
+    tx.query(NODES_WITH_OPEN, &[])?.iter().map(|row| Ok((row.parse(0)?, row.flag(1)?))).collect()
+}
+
 /// The orders to a node in id order, ended ones too.
 pub fn list_of_node(tx: &mut Tx<'_>, node_id: &NodeId, page: Page<'_>) -> Result<Vec<TaskRow>, StoreError> {
     tx.query(OF_NODE, &[page.after.into(), page.rows().into(), node_id.into()])?.iter().map(read).collect()
@@ -204,6 +231,11 @@ pub fn list_of_node(tx: &mut Tx<'_>, node_id: &NodeId, page: Page<'_>) -> Result
 /// The newest attempt at one kind of order for an allocation.
 pub fn latest(tx: &mut Tx<'_>, id: &AllocationId, kind: TaskKind) -> Result<Option<TaskRow>, StoreError> {
     tx.query_opt(LATEST, &[id.into(), kind.as_str().into()])?.as_ref().map(read).transpose()
+}
+
+/// The newest order of one kind about the host itself.
+pub fn latest_of_node(tx: &mut Tx<'_>, node_id: &NodeId, kind: TaskKind) -> Result<Option<TaskRow>, StoreError> {
+    tx.query_opt(LATEST_OF_NODE, &[node_id.into(), kind.as_str().into()])?.as_ref().map(read).transpose()
 }
 
 /// Every order that was given for an allocation.

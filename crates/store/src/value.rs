@@ -107,6 +107,8 @@ ids_as_values!(
     RegionId,
     PoolId,
     SkuId,
+    EnrollmentTokenId,
+    IncidentId,
     NodeId,
     SlotId,
     AllocationId,

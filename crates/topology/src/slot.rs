@@ -28,6 +28,50 @@ text_enum! {
     }
 }
 
+text_enum! {
+    /// What a refusal or a drift is about: a device of the slot, something measured of it, or the node as a whole.
+    SlotField {
+        /// The node.
+        Node = "node",
+        /// Where the GPU sits.
+        GpuPciAddress = "gpu_pci_address",
+        /// Which GPU of the board it is.
+        GpuModuleId = "gpu_module_id",
+        /// The GPU's own unique name.
+        GpuUuid = "gpu_uuid",
+        /// The driver the GPU is bound to.
+        GpuDriver = "gpu_driver",
+        /// The GPU's PCIe link.
+        GpuLink = "gpu_link",
+        /// The drive.
+        NvmeIdentity = "nvme_identity",
+        /// The guest's management interface.
+        MgmtMac = "mgmt_mac",
+        /// The guest's address.
+        PrivateIp = "private_ip",
+        /// How the slot takes part in the fabric.
+        FabricClaimMode = "fabric_claim_mode",
+        /// The fabric function.
+        FabricVfPciAddress = "fabric_vf_pci_address",
+        /// The memory node.
+        NumaNode = "numa_node",
+    }
+}
+
+impl From<DeviceField> for SlotField {
+    fn from(field: DeviceField) -> Self {
+        match field {
+            DeviceField::GpuPciAddress => Self::GpuPciAddress,
+            DeviceField::GpuModuleId => Self::GpuModuleId,
+            DeviceField::NvmeIdentity => Self::NvmeIdentity,
+            DeviceField::MgmtMac => Self::MgmtMac,
+            DeviceField::PrivateIp => Self::PrivateIp,
+            DeviceField::FabricVfPciAddress => Self::FabricVfPciAddress,
+            DeviceField::NumaNode => Self::NumaNode,
+        }
+    }
+}
+
 /// The devices of one slot, as far as they are known.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

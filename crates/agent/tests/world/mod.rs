@@ -5,17 +5,18 @@ use agent::{
     Agent, Effect, Guest, Host, HostFault, Identity, MemoryJournal, Record, SlotUse, Step,
     book::{Book, Rank},
 };
-use api::node_plane::{FromControl, ResultAck, TasksOffered, ToControl};
+use api::node_plane::{FromControl, Offer, ResultAck, TaskReport, TasksOffered, ToControl};
 use model::{
     AllocationId, NodeId, SlotId, TaskId, Timestamp,
     proof::WipeStep,
-    task::{Fence, Task, TaskKind, TaskResult, TaskSlot},
+    task::{Fence, GuestOrder, Task, TaskInput, TaskKind, TaskResult, TaskSlot},
 };
 use std::{
     cell::RefCell,
     collections::{BTreeMap, BTreeSet},
     rc::Rc,
 };
+use topology::Tree;
 
 pub const SECRET: [u8; 32] = [7; 32];
 
@@ -38,12 +39,33 @@ pub fn order(n: u8, kind: TaskKind, use_generation: u8, attempt: i64) -> Task {
     Task {
         id: TaskId::from_parts(Timestamp::from_micros(i64::from(n) * 1000), [n; 10]),
         node_id: node_id(),
-        allocation_id: allocation_id(use_generation),
-        kind,
+        input: input(kind, GuestOrder { allocation_id: allocation_id(use_generation), slots: vec![slot(2), slot(1)] }),
         fence: Fence { incarnation: 1, generation: i64::from(use_generation), attempt },
-        slots: vec![slot(2), slot(1)],
         deadline: Timestamp::from_micros(0).plus_seconds(600),
     }
+}
+
+fn input(kind: TaskKind, order: GuestOrder) -> TaskInput {
+    match kind {
+        TaskKind::SliceVmProvision => TaskInput::SliceVmProvision(order),
+        TaskKind::SliceVmRelease => TaskInput::SliceVmRelease(order),
+        TaskKind::SliceTopologyDiscover => TaskInput::SliceTopologyDiscover {},
+        TaskKind::NodeReadiness => TaskInput::NodeReadiness {},
+    }
+}
+
+/// The same order about other slots.
+pub fn with_slots(mut task: Task, change: impl FnOnce(&mut Vec<TaskSlot>)) -> Task {
+    match &mut task.input {
+        TaskInput::SliceVmProvision(order) | TaskInput::SliceVmRelease(order) => change(&mut order.slots),
+        TaskInput::SliceTopologyDiscover {} | TaskInput::NodeReadiness {} => (),
+    }
+    task
+}
+
+/// An order about the host itself.
+pub fn look(n: u8, kind: TaskKind, attempt: i64) -> Task {
+    order(n, kind, 0, attempt)
 }
 
 #[derive(Debug, Default)]
@@ -54,6 +76,8 @@ pub struct Machine {
     pub blank: BTreeSet<Step>,
     pub unstoppable: bool,
     pub blind: bool,
+    pub shows: Tree,
+    pub looks: usize,
 }
 
 #[derive(Debug, Clone, Default)]
@@ -101,6 +125,11 @@ impl Host for TestHost {
         let blank = self.machine.borrow().blank.contains(&effect.step);
         Ok(if blank { String::new() } else { format!("{step} done") })
     }
+    fn capture(&self) -> Result<Tree, HostFault> {
+        let mut machine = self.machine.borrow_mut();
+        machine.looks += 1;
+        if machine.blind { Err(HostFault::new("no answer")) } else { Ok(machine.shows.clone()) }
+    }
     fn guests(&self) -> Result<Vec<Guest>, HostFault> {
         let machine = self.machine.borrow();
         if machine.blind { Err(HostFault::new("no answer")) } else { Ok(machine.guests.clone()) }
@@ -113,6 +142,7 @@ pub struct World {
     pub host: TestHost,
     pub orders: Vec<Task>,
     pub results: BTreeMap<TaskId, TaskResult>,
+    pub reports: BTreeMap<TaskId, TaskReport>,
     pub inbox: Vec<FromControl>,
     pub now: Timestamp,
     ranks: BTreeMap<SlotId, Rank>,
@@ -126,6 +156,7 @@ impl World {
             host,
             orders,
             results: BTreeMap::new(),
+            reports: BTreeMap::new(),
             inbox: vec![],
             now: Timestamp::from_micros(0),
             ranks: BTreeMap::new(),
@@ -138,7 +169,8 @@ impl World {
     pub fn restart(&mut self) {
         self.agent = None;
         let identity = Identity::from_secret(node_id(), &SECRET);
-        self.agent = Some(Agent::start(identity, self.host.clone(), self.host.journal.clone()).unwrap());
+        self.agent =
+            Some(Agent::start(identity, "session".to_owned(), self.host.clone(), self.host.journal.clone()).unwrap());
     }
 
     pub fn agent(&self) -> &Agent<TestHost, MemoryJournal> {
@@ -146,7 +178,8 @@ impl World {
     }
 
     pub fn offer(&mut self, tasks: &[Task]) {
-        self.inbox.push(FromControl::TasksOffered(TasksOffered { tasks: tasks.to_vec() }));
+        self.inbox
+            .push(FromControl::TasksOffered(TasksOffered { tasks: tasks.iter().cloned().map(Offer::Known).collect() }));
     }
 
     /// One second and one step. What the agent says is heard only if `heard`.
@@ -158,7 +191,7 @@ impl World {
         self.check();
         for message in said.iter().filter(|_| heard) {
             match message {
-                ToControl::Heartbeat(_) => (),
+                ToControl::Heartbeat(_) | ToControl::Progress(_) => (),
                 ToControl::Poll(_) => {
                     let open = self.orders.iter().find(|t| !self.results.contains_key(&t.id)).cloned();
                     self.offer(open.as_slice());
@@ -166,6 +199,8 @@ impl World {
                 ToControl::Result(answer) => {
                     let before = self.results.insert(answer.result.task_id.clone(), answer.result.clone());
                     assert!(before.is_none_or(|b| b == answer.result), "an order ends one way only: {answer:?}");
+                    let report = answer.report.clone().map(|report| (answer.result.task_id.clone(), report));
+                    self.reports.extend(report);
                     self.inbox.push(FromControl::ResultAck(ResultAck { task_id: answer.result.task_id.clone() }));
                 }
             }

@@ -4,6 +4,8 @@
 use clap::Args;
 use control::{
     Ports,
+    agents::AgentsConfig,
+    authority::Authority,
     http::{HttpConfig, Rate},
 };
 use model::identity::Role;
@@ -13,13 +15,15 @@ use std::{
     io::ErrorKind,
     net::SocketAddr,
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
 use crate::{
     args::{Global, examples},
     commands::{
+        authority::authority_failure,
         database::Database,
-        serve::{Ending, Logging, Replica, Setup, announce, open},
+        serve::{Ending, Logging, Replica, Setup, announce, open, open_authority},
     },
     failure::Failure,
     output,
@@ -43,6 +47,9 @@ pub struct Dev {
     /// Where to listen; port 0 takes a free one, and the address is printed
     #[arg(long, default_value = "127.0.0.1:7070", value_name = "ADDR")]
     listen: SocketAddr,
+    /// Where to listen for the agents of real hosts [default: 127.0.0.1:7443, or a free port when --listen has port 0]
+    #[arg(long, value_name = "ADDR")]
+    agents_listen: Option<SocketAddr>,
     /// Requests a second that each token, and each address without one, may make, averaged over a minute
     #[arg(long, default_value_t = 100, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     rate_limit_per_s: u32,
@@ -55,6 +62,8 @@ pub struct Dev {
 
 const STORE: &str = "store.db";
 const FLEET: &str = "fleet";
+const AUTHORITY: &str = "authority";
+const AGENTS_PORT: u16 = 7443;
 
 fn default_folder() -> Result<PathBuf, Failure> {
     use etcetera::BaseStrategy;
@@ -90,11 +99,25 @@ fn forget(folder: &Path) -> Result<(), Failure> {
             _ => {}
         }
     }
-    let fleet = folder.join(FLEET);
-    match std::fs::remove_dir_all(&fleet) {
-        Err(error) if error.kind() != ErrorKind::NotFound => Err(cannot(&fleet, &error)),
-        _ => Ok(()),
+    for name in [FLEET, AUTHORITY] {
+        let inner = folder.join(name);
+        match std::fs::remove_dir_all(&inner) {
+            Err(error) if error.kind() != ErrorKind::NotFound => return Err(cannot(&inner, &error)),
+            _ => {}
+        }
     }
+    Ok(())
+}
+
+/// The authority of the folder, made when there is none.
+async fn authority(folder: &Path, ports: &Ports, db: &store::Db) -> Result<Arc<Authority>, Failure> {
+    let folder = folder.join(AUTHORITY);
+    if !folder.join(control::authority::CERTIFICATE_FILE).exists() {
+        // Half of one is left by a run that was cut off; nobody has seen it yet.
+        let _ = std::fs::remove_dir_all(&folder);
+        Authority::create(&folder, ports).map_err(|fault| authority_failure(&fault))?;
+    }
+    open_authority(folder, None, db).await
 }
 
 /// The folder, made for its owner only: tokens are kept in it.
@@ -132,12 +155,17 @@ pub async fn dev(global: &Global, dev: Dev) -> Result<(), Failure> {
         .map_err(|error| Failure::Local(format!("the fleet could not be built: {error}")))?;
     let rate = Rate { requests: dev.rate_limit_per_s.saturating_mul(60), window_s: 60 };
     let http = HttpConfig { rate, stranger_rate: rate, ..HttpConfig::new(dev.listen) };
-    let setup = Setup { db, ports: ports.clone(), replica: "dev".to_owned(), lease_ttl_s: 10, http };
+    let authority = Some(authority(&folder, &ports, &db).await?);
+    let agents_port = if dev.listen.port() == 0 { 0 } else { AGENTS_PORT };
+    let agents = dev.agents_listen.unwrap_or_else(|| SocketAddr::new(dev.listen.ip(), agents_port));
+    let agents = Some(AgentsConfig::new(agents));
+    let (replica, lease_ttl_s) = ("dev".to_owned(), 10);
+    let setup = Setup { db, ports: ports.clone(), replica, lease_ttl_s, http, authority, agents };
     let running = Replica::start(setup).await?;
     let pace = if dev.instant { Pace { provision_ms: 0, stop_ms: 0, wipe_ms: 0 } } else { Pace::default() };
     let fleet = spawn_fleet(fleet_db, running.node_plane(), ports, &kept, pace)
         .map_err(|error| Failure::Local(format!("the simulated fleet could not start: {error}")))?;
-    announce(&welcome(&running.url(), &seeded, &folder))?;
+    announce(&welcome(&running, &seeded, &folder))?;
     ending.asked().await;
     output::note("\nending; everything is kept");
     let work = async {
@@ -149,9 +177,11 @@ pub async fn dev(global: &Global, dev: Dev) -> Result<(), Failure> {
 }
 
 /// What is printed once everything is up: the address on the first line, tokens, and a session to copy.
-fn welcome(url: &str, seeded: &DevSeed, folder: &Path) -> String {
-    let mut lines =
-        vec![url.to_owned(), String::new(), format!("Kept in {}. Tokens:", folder.display()), String::new()];
+fn welcome(running: &Replica, seeded: &DevSeed, folder: &Path) -> String {
+    let url = &running.url();
+    let mut lines = vec![url.clone(), String::new()];
+    lines.extend(running.agents_url().map(|agents| format!("Agents of real hosts are let in at {agents}.")));
+    lines.extend([format!("Kept in {}. Tokens:", folder.display()), String::new()]);
     for role in Role::ALL {
         if let Some(person) = seeded.in_role(*role) {
             let place = match (&person.tenant, &person.project) {

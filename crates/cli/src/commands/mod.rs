@@ -3,9 +3,12 @@
 pub mod allocation;
 pub mod apply;
 pub mod audit;
+pub mod authority;
 pub mod config;
 pub mod database;
 pub mod dev;
+pub mod disk_grant;
+pub mod enrollment_token;
 pub mod event;
 pub mod local;
 pub mod member;
@@ -20,6 +23,7 @@ pub mod region;
 pub mod serve;
 pub mod service_account;
 pub mod sku;
+pub mod slot;
 pub mod tenant;
 pub mod token;
 
@@ -47,6 +51,10 @@ pub async fn run(cli: Cli) -> Result<(), Failure> {
         Command::Pool(command) => pool::run(&session()?, command).await,
         Command::Sku(command) => sku::run(&session()?, command).await,
         Command::Node(command) => node::run(&session()?, command).await,
+        Command::Slot(command) => slot::run(&session()?, command).await,
+        Command::DiskGrant(command) => disk_grant::run(&session()?, command).await,
+        Command::EnrollmentToken(command) => enrollment_token::run(&session()?, command).await,
+        Command::Availability => platform::availability(&session()?).await,
         Command::Operation(command) => operation::run(&session()?, command).await,
         Command::Event(command) => event::run(&session()?, command).await,
         Command::Audit(command) => audit::run(&session()?, command).await,
@@ -56,6 +64,7 @@ pub async fn run(cli: Cli) -> Result<(), Failure> {
         Command::Apply(apply) => apply::apply(&session()?, apply).await,
         Command::Serve(serve) => serve::serve(&global, serve).await,
         Command::Dev(dev) => dev::dev(&global, dev).await,
+        Command::Authority(command) => authority::run(&global, command),
         Command::Verify(verify) => database::verify(&global, &verify).await,
         Command::Bootstrap(bootstrap) => database::bootstrap(&global, &bootstrap).await,
         Command::Explain(explain) => local::explain(&global, &explain),

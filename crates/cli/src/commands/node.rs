@@ -1,60 +1,251 @@
-//! Nodes, and what is on them, as operators see them.
+//! Nodes, what is on them, and what operators want of them.
 
 use api::{
     Nothing,
     fleet::{ClaimList, NodeList, NodePath, NodeShow, SlotList, TaskList},
+    supply::{
+        DiscoveryShow, IncidentList, NodeDemote, NodeDisable, NodeDiscover, NodeDrain, NodePromote, NodeRepair,
+        NodeRevokeIdentity, NodeUndrain, NodeUpdate, NodeUpdateBody, ReadinessOrder, ReadinessShow, ReasonBody,
+    },
 };
-use clap::Subcommand;
+use clap::{Args, Subcommand};
+use model::{supply::NodeProfile, text::Note};
 
-use crate::{args::examples, failure::Failure, resolve, session::Session, table};
+use crate::{
+    args::{Consent, Keyed, Pinned, Waiting, examples, words},
+    confirm::confirm,
+    failure::Failure,
+    follow, output, resolve,
+    session::{Extra, Items, Session},
+    table,
+};
 
 /// Verbs of nodes.
 #[derive(Debug, Subcommand)]
-#[command(after_help = examples!["gpuaas node list", "gpuaas node slots h200-slices-01"])]
+#[command(after_help = examples!["gpuaas node list", "gpuaas node discover h200-slices-01", "gpuaas node candidates h200-slices-01"])]
 pub enum NodeCommand {
-    /// List nodes
+    /// List nodes with how much of each can be had
     #[command(after_help = examples!["gpuaas node list", "gpuaas node list -o json"])]
     List,
-    /// Show a node
+    /// Show a node: its posture and why, and what is missing before it can be promoted
     #[command(after_help = examples!["gpuaas node show h200-slices-01"])]
-    Show {
-        /// Id or host name of the node
-        node: String,
-    },
+    Show(OfNode),
     /// List a node's slots
     #[command(after_help = examples!["gpuaas node slots h200-slices-01"])]
-    Slots {
-        /// Id or host name of the node
-        node: String,
-    },
+    Slots(OfNode),
     /// List the claims on a node, ended ones too
     #[command(after_help = examples!["gpuaas node claims h200-slices-01"])]
-    Claims {
-        /// Id or host name of the node
-        node: String,
-    },
+    Claims(OfNode),
     /// List the orders to a node's agent
     #[command(after_help = examples!["gpuaas node tasks h200-slices-01"])]
-    Tasks {
-        /// Id or host name of the node
-        node: String,
+    Tasks(OfNode),
+    /// List what a node's agent did that an honest one does not
+    #[command(after_help = examples!["gpuaas node incidents h200-slices-01"])]
+    Incidents(OfNode),
+    /// Order a node to say what it has
+    #[command(after_help = examples!["gpuaas node discover h200-slices-01", "gpuaas node discover h200-slices-01 --no-wait"])]
+    Discover {
+        #[command(flatten)]
+        of: OfNode,
+        #[command(flatten)]
+        waiting: Waiting,
+        #[command(flatten)]
+        keyed: Keyed,
     },
+    /// What the newest discovery proposes as slots, and what stands in the way of each
+    #[command(after_help = examples!["gpuaas node candidates h200-slices-01", "gpuaas node candidates h200-slices-01 -o json"])]
+    Candidates(OfNode),
+    /// Whether a node is ready for slices, and what is missing
+    #[command(after_help = examples!["gpuaas node readiness h200-slices-01", "gpuaas node readiness h200-slices-01 --refresh"])]
+    Readiness {
+        #[command(flatten)]
+        of: OfNode,
+        /// Order fresh evidence first
+        #[arg(long)]
+        refresh: bool,
+        #[command(flatten)]
+        waiting: Waiting,
+    },
+    /// Say what a node is meant for
+    #[command(after_help = examples!["gpuaas node update h200-slices-01 --tag gpuaas-profile-slice-vm"])]
+    Update {
+        #[command(flatten)]
+        of: OfNode,
+        /// What it is meant for; give it twice for both
+        #[arg(long = "tag", value_name = "TAG", required_unless_present = "no_tags", value_parser = words!(NodeProfile))]
+        profiles: Vec<NodeProfile>,
+        /// It is meant for nothing
+        #[arg(long, conflicts_with = "profiles")]
+        no_tags: bool,
+        #[command(flatten)]
+        pinned: Pinned,
+    },
+    /// Let a node be cut into slices
+    #[command(after_help = examples!["gpuaas node promote h200-slices-01"])]
+    Promote(Act),
+    /// Take slice use back; what runs goes on
+    #[command(after_help = examples!["gpuaas node demote h200-slices-01 --reason 'firmware update'"])]
+    Demote(ActWithReason),
+    /// Place nothing new on a node; what runs goes on until it is released
+    #[command(after_help = examples!["gpuaas node drain h200-slices-01 --reason 'fan replaced'"])]
+    Drain(ActWithReason),
+    /// Put a drained or disabled node back into service
+    #[command(after_help = examples!["gpuaas node undrain h200-slices-01"])]
+    Undrain(Act),
+    /// Take a node out of use; nothing may run on it
+    #[command(after_help = examples!["gpuaas node disable h200-slices-01 --reason 'sent back' --yes"])]
+    Disable {
+        #[command(flatten)]
+        act: ActWithReason,
+        #[command(flatten)]
+        consent: Consent,
+    },
+    /// Try again what waits for an operator, and look at the host anew
+    #[command(after_help = examples!["gpuaas node repair h200-slices-01"])]
+    Repair {
+        #[command(flatten)]
+        of: OfNode,
+        #[command(flatten)]
+        keyed: Keyed,
+    },
+    /// Refuse a node's agent until its host is enrolled again
+    #[command(after_help = examples!["gpuaas node revoke-identity h200-slices-01 --reason 'key leaked' --yes"])]
+    RevokeIdentity {
+        #[command(flatten)]
+        of: OfNode,
+        /// Why; shown to other operators
+        #[arg(long)]
+        reason: Note,
+        #[command(flatten)]
+        consent: Consent,
+        #[command(flatten)]
+        keyed: Keyed,
+    },
+}
+
+/// Which node.
+#[derive(Debug, Args)]
+pub struct OfNode {
+    /// Id or host name of the node
+    node: String,
+}
+
+/// What is done to a node.
+#[derive(Debug, Args)]
+pub struct Act {
+    #[command(flatten)]
+    of: OfNode,
+    #[command(flatten)]
+    pinned: Pinned,
+    #[command(flatten)]
+    keyed: Keyed,
+}
+
+/// What is done to a node, and why.
+#[derive(Debug, Args)]
+pub struct ActWithReason {
+    #[command(flatten)]
+    act: Act,
+    /// Why; shown to other operators
+    #[arg(long)]
+    reason: Note,
+}
+
+impl Act {
+    fn extra(&self) -> Extra {
+        Extra::keyed(&self.keyed).pinned(&self.pinned)
+    }
+}
+
+impl OfNode {
+    async fn path(&self, session: &Session) -> Result<NodePath, Failure> {
+        Ok(NodePath { node_id: resolve::node(session, &self.node).await? })
+    }
 }
 
 /// Carries out a verb.
 pub async fn run(session: &Session, command: NodeCommand) -> Result<(), Failure> {
-    let path = async |node: String| Ok(NodePath { node_id: resolve::node(session, &node).await? });
     match command {
         NodeCommand::List => session.print_list(&table::NODES, session.list::<NodeList, _>(Nothing {}).await?),
-        NodeCommand::Show { node } => session.print(&session.show::<NodeShow>(path(node).await?).await?),
-        NodeCommand::Slots { node } => {
-            session.print_list(&table::SLOTS, session.list::<SlotList, _>(path(node).await?).await?)
+        NodeCommand::Show(of) => session.print(&session.show::<NodeShow>(of.path(session).await?).await?),
+        NodeCommand::Slots(of) => {
+            session.print_list(&table::SLOTS, session.list::<SlotList, _>(of.path(session).await?).await?)
         }
-        NodeCommand::Claims { node } => {
-            session.print_list(&table::CLAIMS, session.list::<ClaimList, _>(path(node).await?).await?)
+        NodeCommand::Claims(of) => {
+            session.print_list(&table::CLAIMS, session.list::<ClaimList, _>(of.path(session).await?).await?)
         }
-        NodeCommand::Tasks { node } => {
-            session.print_list(&table::TASKS, session.list::<TaskList, _>(path(node).await?).await?)
+        NodeCommand::Tasks(of) => {
+            session.print_list(&table::TASKS, session.list::<TaskList, _>(of.path(session).await?).await?)
         }
+        NodeCommand::Incidents(of) => {
+            session.print_list(&table::INCIDENTS, session.list::<IncidentList, _>(of.path(session).await?).await?)
+        }
+        NodeCommand::Discover { of, waiting, keyed } => {
+            let path = of.path(session).await?;
+            let operation = session.send::<NodeDiscover>(path, Nothing {}, Extra::keyed(&keyed)).await?;
+            session.follow_and_print(operation, &waiting).await
+        }
+        NodeCommand::Candidates(of) => {
+            let found = session.show::<DiscoveryShow>(of.path(session).await?).await?;
+            let items = &found.candidates;
+            output::list(session.format, &table::CANDIDATES, items, &Items { items })
+        }
+        NodeCommand::Readiness { of, refresh, waiting } => readiness(session, &of, refresh, &waiting).await,
+        other => wish(session, other).await,
+    }
+}
+
+async fn readiness(session: &Session, of: &OfNode, refresh: bool, waiting: &Waiting) -> Result<(), Failure> {
+    let path = of.path(session).await?;
+    if refresh {
+        let operation = session.send::<ReadinessOrder>(path.clone(), Nothing {}, Extra::default()).await?;
+        if waiting.no_wait && !waiting.wait {
+            return session.print(&operation);
+        }
+        follow::succeeded(follow::to_the_end(session, operation, waiting.timeout).await?)?;
+    }
+    let seen = session.show::<ReadinessShow>(path).await?;
+    output::list(session.format, &table::READINESS, &seen.readiness.checks, &seen)
+}
+
+/// What operators want of a node.
+async fn wish(session: &Session, command: NodeCommand) -> Result<(), Failure> {
+    match command {
+        NodeCommand::Update { of, profiles, no_tags: _, pinned } => {
+            let body = NodeUpdateBody { profiles: Some(profiles) };
+            session.print(&session.change::<NodeUpdate, NodeShow>(of.path(session).await?, body, &pinned).await?)
+        }
+        NodeCommand::Promote(act) => {
+            let path = act.of.path(session).await?;
+            session.print(&session.send::<NodePromote>(path, Nothing {}, act.extra()).await?)
+        }
+        NodeCommand::Demote(ActWithReason { act, reason }) => {
+            let path = act.of.path(session).await?;
+            session.print(&session.send::<NodeDemote>(path, ReasonBody { reason }, act.extra()).await?)
+        }
+        NodeCommand::Drain(ActWithReason { act, reason }) => {
+            let path = act.of.path(session).await?;
+            session.print(&session.send::<NodeDrain>(path, ReasonBody { reason }, act.extra()).await?)
+        }
+        NodeCommand::Undrain(act) => {
+            let path = act.of.path(session).await?;
+            session.print(&session.send::<NodeUndrain>(path, Nothing {}, act.extra()).await?)
+        }
+        NodeCommand::Disable { act: ActWithReason { act, reason }, consent } => {
+            confirm(&consent, &format!("Take node {} out of use?", act.of.node))?;
+            let path = act.of.path(session).await?;
+            session.print(&session.send::<NodeDisable>(path, ReasonBody { reason }, act.extra()).await?)
+        }
+        NodeCommand::Repair { of, keyed } => {
+            let path = of.path(session).await?;
+            session.print(&session.send::<NodeRepair>(path, Nothing {}, Extra::keyed(&keyed)).await?)
+        }
+        NodeCommand::RevokeIdentity { of, reason, consent, keyed } => {
+            confirm(&consent, &format!("Refuse the agent of node {} until its host is enrolled again?", of.node))?;
+            let path = of.path(session).await?;
+            let body = ReasonBody { reason };
+            session.print(&session.send::<NodeRevokeIdentity>(path, body, Extra::keyed(&keyed)).await?)
+        }
+        _ => Ok(()),
     }
 }

@@ -4,6 +4,7 @@ use api::{
     Nothing,
     identity::Whoami,
     platform::{PlatformStatus, WaitList},
+    supply::AvailabilityShow,
 };
 
 use crate::{failure::Failure, output, session::Session, table};
@@ -17,6 +18,12 @@ pub async fn status(session: &Session) -> Result<(), Failure> {
 pub async fn waits(session: &Session) -> Result<(), Failure> {
     let waits = session.show::<WaitList>(Nothing {}).await?;
     output::list(session.format, &table::WAITS, &waits.items, &waits)
+}
+
+/// Lists what can be had now.
+pub async fn availability(session: &Session) -> Result<(), Failure> {
+    let have = session.show::<AvailabilityShow>(Nothing {}).await?;
+    output::list(session.format, &table::AVAILABILITY, &have.items, &have)
 }
 
 /// Shows who the caller is.

@@ -2,7 +2,7 @@
 
 use api::{
     Nothing,
-    catalog::{PoolCreate, PoolCreateBody, PoolDelete, PoolList, PoolPath, PoolShow, PoolUpdate, PoolUpdateBody},
+    catalog::{Cidr, PoolCreate, PoolCreateBody, PoolDelete, PoolList, PoolPath, PoolShow, PoolUpdate, PoolUpdateBody},
 };
 use clap::Subcommand;
 use model::{
@@ -33,7 +33,7 @@ pub enum PoolCommand {
         pool: String,
     },
     /// Create a pool
-    #[command(after_help = examples!["gpuaas pool create h200-b --name 'H200 B' --region eu-north --gpu-model h200-sxm --slices-enabled"])]
+    #[command(after_help = examples!["gpuaas pool create h200-b --name 'H200 B' --region eu-north --gpu-model h200-sxm --slices-enabled --private-range 10.64.0.0/12"])]
     Create {
         /// Short name, unique among pools
         slug: Slug,
@@ -49,20 +49,26 @@ pub enum PoolCommand {
         /// Let slices be placed on its nodes
         #[arg(long)]
         slices_enabled: bool,
+        /// The private addresses of its guests, such as 10.64.0.0/12
+        #[arg(long, value_name = "RANGE")]
+        private_range: Option<Cidr>,
         #[command(flatten)]
         keyed: Keyed,
     },
-    /// Rename a pool, or switch slices on or off
+    /// Rename a pool, switch slices on or off, or change the range of its guests' addresses
     #[command(after_help = examples!["gpuaas pool update h200-b --slices-enabled false"])]
     Update {
         /// Id or slug of the pool
         pool: String,
         /// Name for people
-        #[arg(long, required_unless_present = "slices_enabled")]
+        #[arg(long, required_unless_present_any = ["slices_enabled", "private_range"])]
         name: Option<DisplayName>,
         /// Whether slices may be placed on its nodes
         #[arg(long, value_name = "BOOL")]
         slices_enabled: Option<bool>,
+        /// The private addresses of its guests; addresses that slots have already stay as they are
+        #[arg(long, value_name = "RANGE")]
+        private_range: Option<Cidr>,
         #[command(flatten)]
         pinned: Pinned,
     },
@@ -90,21 +96,21 @@ pub async fn run(session: &Session, command: PoolCommand) -> Result<(), Failure>
             let path = path(session, &pool).await?;
             session.print(&session.show::<PoolShow>(path).await?)
         }
-        PoolCommand::Create { slug, name, region, gpu_model, slices_enabled, keyed } => {
+        PoolCommand::Create { slug, name, region, gpu_model, slices_enabled, private_range, keyed } => {
             let body = PoolCreateBody {
                 region_id: resolve::region(session, &region).await?,
                 slug,
                 name,
                 gpu_model,
                 slices_enabled,
+                private_range,
             };
             session.print(&session.send::<PoolCreate>(Nothing {}, body, Extra::keyed(&keyed)).await?)
         }
-        PoolCommand::Update { pool, name, slices_enabled, pinned } => {
+        PoolCommand::Update { pool, name, slices_enabled, private_range, pinned } => {
             let path = path(session, &pool).await?;
-            session.print(
-                &session.change::<PoolUpdate, PoolShow>(path, PoolUpdateBody { name, slices_enabled }, &pinned).await?,
-            )
+            let body = PoolUpdateBody { name, slices_enabled, private_range };
+            session.print(&session.change::<PoolUpdate, PoolShow>(path, body, &pinned).await?)
         }
         PoolCommand::Delete { pool, consent, pinned } => {
             confirm(&consent, &format!("Delete pool {pool}?"))?;

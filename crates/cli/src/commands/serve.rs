@@ -7,6 +7,8 @@
 use clap::{Args, ValueEnum};
 use control::{
     Ports,
+    agents::{self, AgentsConfig, AgentsParts, AgentsServer, Revocations},
+    authority::Authority,
     front_door::{FrontDoor, FrontDoorConfig},
     http::{self, EventFeed, HttpConfig, HttpServer, Parts, Rate},
     metrics::Metrics,
@@ -15,13 +17,16 @@ use control::{
     plane::{ControlPlane, PlaneConfig},
     runner::{self, RunnerHandle},
 };
-use std::{net::SocketAddr, sync::Arc};
+use std::{net::SocketAddr, path::PathBuf, sync::Arc};
 use store::{Db, Dialect, principals};
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::{
     args::{Global, examples},
-    commands::database::{Database, store_failure},
+    commands::{
+        authority::authority_failure,
+        database::{Database, store_failure},
+    },
     exit::Exit,
     failure::Failure,
     interrupt, output,
@@ -87,6 +92,7 @@ fn spans_address(flag: Option<&str>, variable: impl Fn(&str) -> Option<String>) 
     "gpuaas serve --database sqlite:gpuaas.db",
     "gpuaas serve --database postgres://gpuaas@db.example/gpuaas --listen 127.0.0.1:7071 --replica east-2",
     "gpuaas serve --database sqlite:gpuaas.db --listen 127.0.0.1:0 --log-format json --log warn",
+    "gpuaas serve --database sqlite:gpuaas.db --agents-listen 0.0.0.0:7443 --authority /etc/gpuaas/authority --agents-name gpuaas.example",
 ])]
 pub struct Serve {
     #[command(flatten)]
@@ -107,7 +113,34 @@ pub struct Serve {
     #[arg(long, default_value_t = 100, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     rate_limit_per_s: u32,
     #[command(flatten)]
+    agents: Agents,
+    #[command(flatten)]
     logging: Logging,
+}
+
+/// How node agents are let in.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Node agents")]
+pub struct Agents {
+    /// Where to listen for node agents, with TLS; without it this replica lets none in
+    #[arg(long, value_name = "ADDR", requires = "authority")]
+    agents_listen: Option<SocketAddr>,
+    /// A name or address by which agents reach this replica; may be given several times [default: the address, and localhost]
+    #[arg(long, value_name = "NAME", requires = "agents_listen")]
+    agents_name: Vec<String>,
+    /// The folder with the authority that signs nodes' certificates; `gpuaas authority init` makes one
+    #[arg(long, value_name = "DIR", env = "GPUAAS_AUTHORITY")]
+    authority: Option<PathBuf>,
+    /// The first part of every node's identity [default: the id of the store]
+    #[arg(long, value_name = "NAME", requires = "authority")]
+    trust_domain: Option<String>,
+}
+
+/// Opens an authority. Its trust domain is the store's id unless another was asked for.
+pub async fn open_authority(folder: PathBuf, trust_domain: Option<String>, db: &Db) -> Result<Arc<Authority>, Failure> {
+    let store = db.read_async(store::store_identity).await.map_err(|error| store_failure(&error))?;
+    let domain = trust_domain.unwrap_or_else(|| store.store_id.to_ascii_lowercase());
+    Authority::open(&folder, &domain).map(Arc::new).map_err(|fault| authority_failure(&fault))
 }
 
 /// What a replica needs to start.
@@ -123,12 +156,17 @@ pub struct Setup {
     pub lease_ttl_s: i64,
     /// How to listen.
     pub http: HttpConfig,
+    /// Who signs nodes' certificates.
+    pub authority: Option<Arc<Authority>>,
+    /// How to listen for agents; needs an authority.
+    pub agents: Option<AgentsConfig>,
 }
 
 /// A running replica.
 #[derive(Debug)]
 pub struct Replica {
     server: HttpServer,
+    agents: Option<AgentsServer>,
     runner: RunnerHandle,
     node_plane: Arc<NodePlane>,
 }
@@ -136,24 +174,45 @@ pub struct Replica {
 impl Replica {
     /// Starts everything.
     pub async fn start(setup: Setup) -> Result<Self, Failure> {
-        let Setup { db, ports, replica, lease_ttl_s, http } = setup;
+        let Setup { db, ports, replica, lease_ttl_s, http, authority, agents } = setup;
         db.on_poison(end_poisoned);
-        let front = FrontDoorConfig { replica: replica.clone(), program_version: env!("CARGO_PKG_VERSION").to_owned() };
+        let revocations = Revocations::default();
+        let front = FrontDoorConfig {
+            replica: replica.clone(),
+            program_version: env!("CARGO_PKG_VERSION").to_owned(),
+            authority_sha256: authority.as_ref().map(|authority| authority.sha256()),
+            revocations: revocations.clone(),
+        };
         let door = FrontDoor::new(ports.clone(), front).map_err(|error| Failure::Local(error.to_string()))?;
-        let plane = ControlPlane::new(db.clone(), ports, PlaneConfig { lease_ttl_s, ..PlaneConfig::serving(replica) });
+        let config = PlaneConfig { lease_ttl_s, ..PlaneConfig::serving(replica) };
+        let plane = ControlPlane::new(db.clone(), ports.clone(), config);
         let (poke, node_plane, metrics) = (plane.poke(), plane.node_plane(), Metrics::new());
-        let parts = Parts { door, db, metrics: metrics.clone(), poke, feed: EventFeed::default() };
-        // The address first: a port that is taken must be told before anything begins to work.
+        let parts =
+            Parts { door, db: db.clone(), metrics: metrics.clone(), poke: poke.clone(), feed: EventFeed::default() };
+        // The addresses first: a port that is taken must be told before anything begins to work.
         let server = http::start(http, parts).await.map_err(|error| Failure::Local(error.to_string()))?;
+        let agents = match (agents, authority) {
+            (Some(config), Some(authority)) => {
+                let (node_plane, metrics) = (Arc::clone(&node_plane), metrics.clone());
+                let parts = AgentsParts { db, ports, authority, node_plane, revocations, poke, metrics };
+                Some(agents::start(config, parts).await.map_err(|error| Failure::Local(error.to_string()))?)
+            }
+            _ => None,
+        };
         let observed = move |report: &control::plane::StepReport| metrics.stepped(report);
         let runner = runner::spawn_observed(plane, observed, end_poisoned)
             .map_err(|error| Failure::Local(format!("cannot start the control plane's thread: {error}")))?;
-        Ok(Self { server, runner, node_plane })
+        Ok(Self { server, agents, runner, node_plane })
     }
 
     /// Where it is reached.
     pub fn url(&self) -> String {
         format!("http://{}", self.server.address())
+    }
+
+    /// Where agents reach it, if they do.
+    pub fn agents_url(&self) -> Option<String> {
+        self.agents.as_ref().map(|agents| format!("https://{}", agents.address()))
     }
 
     /// Where agents' messages go.
@@ -163,6 +222,9 @@ impl Replica {
 
     /// Ends it in an orderly way.
     pub async fn stop(self) {
+        if let Some(agents) = self.agents {
+            agents.stop().await;
+        }
         self.server.stop().await;
         // Waits for the current step and gives the lease back; both talk to the store.
         let _ = tokio::task::spawn_blocking(move || self.runner.stop()).await;
@@ -248,7 +310,16 @@ pub async fn serve(global: &Global, serve: Serve) -> Result<(), Failure> {
     let replica = serve.replica.unwrap_or_else(|| replica_name(&ports, db.dialect()));
     let rate = Rate { requests: serve.rate_limit_per_s.saturating_mul(60), window_s: 60 };
     let http = HttpConfig { plaintext_allowed: serve.insecure_listen, rate, ..HttpConfig::new(serve.listen) };
-    let setup = Setup { db, ports, replica, lease_ttl_s: serve.lease_ttl_s, http };
+    let Agents { agents_listen, agents_name, authority, trust_domain } = serve.agents;
+    let authority = match authority {
+        Some(folder) => Some(open_authority(folder, trust_domain, &db).await?),
+        None => None,
+    };
+    let agents = agents_listen.map(|listen| match AgentsConfig::new(listen) {
+        usual if agents_name.is_empty() => usual,
+        usual => AgentsConfig { names: agents_name, ..usual },
+    });
+    let setup = Setup { db, ports, replica, lease_ttl_s: serve.lease_ttl_s, http, authority, agents };
     let running = Replica::start(setup).await?;
     if operators == 0 {
         output::note(
@@ -256,6 +327,9 @@ pub async fn serve(global: &Global, serve: Serve) -> Result<(), Failure> {
         );
     }
     announce(&running.url())?;
+    if let Some(agents) = running.agents_url() {
+        announce(&format!("agents {agents}"))?;
+    }
     ending.asked().await;
     tracing::info!("ending");
     ending.unless_asked_again(running.stop()).await;

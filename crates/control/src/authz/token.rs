@@ -1,7 +1,8 @@
 //! Token secrets: 32 random bytes, written as `gpuaas_` and 43 characters of base64url, stored only as a SHA-256.
 //!
 //! A plain hash is enough because the secret is 256 random bits: there is nothing to guess. The prefix lets scanners of
-//! leaked text find one. A secret never appears in a log: its `Debug` is blank.
+//! leaked text find one. A secret never appears in a log: its `Debug` is blank. The secret of a one-time token that brings a
+//! host in is made alike, with a prefix of its own: it opens nothing else.
 
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use sha2::{Digest, Sha256};
@@ -10,6 +11,8 @@ use crate::Ports;
 
 /// What every secret starts with.
 pub const PREFIX: &str = "gpuaas_";
+/// What every secret of an enrollment token starts with.
+pub const ENROLLMENT_PREFIX: &str = "gpe_";
 
 const BYTES: usize = 32;
 const LETTERS: usize = 43;
@@ -27,14 +30,32 @@ impl std::fmt::Debug for Secret {
 impl Secret {
     /// A fresh secret.
     pub fn mint(ports: &Ports) -> Self {
+        Self::minted(ports, PREFIX)
+    }
+
+    /// A fresh secret for an enrollment token.
+    pub fn mint_enrollment(ports: &Ports) -> Self {
+        Self::minted(ports, ENROLLMENT_PREFIX)
+    }
+
+    fn minted(ports: &Ports, prefix: &str) -> Self {
         let mut bytes = [0u8; BYTES];
         ports.entropy.fill(&mut bytes);
-        Self(format!("{PREFIX}{}", URL_SAFE_NO_PAD.encode(bytes)))
+        Self(format!("{prefix}{}", URL_SAFE_NO_PAD.encode(bytes)))
     }
 
     /// Reads what a caller sent; `None` when it cannot be a secret of ours.
     pub fn parse(text: &str) -> Option<Self> {
-        let letters = text.strip_prefix(PREFIX)?;
+        Self::parsed(text, PREFIX)
+    }
+
+    /// Reads what a host sent that wants to be enrolled.
+    pub fn parse_enrollment(text: &str) -> Option<Self> {
+        Self::parsed(text, ENROLLMENT_PREFIX)
+    }
+
+    fn parsed(text: &str, prefix: &str) -> Option<Self> {
+        let letters = text.strip_prefix(prefix)?;
         let shaped =
             letters.len() == LETTERS && URL_SAFE_NO_PAD.decode(letters).is_ok_and(|bytes| bytes.len() == BYTES);
         shaped.then(|| Self(text.to_owned()))
@@ -54,14 +75,17 @@ impl Secret {
     /// the store knowing the secret: only a caller who presents the same `under` again can open it. The label must never
     /// be used twice under one secret.
     pub fn seal(&self, under: &Secret, label: &str) -> String {
-        let open = URL_SAFE_NO_PAD.decode(self.0.trim_start_matches(PREFIX)).unwrap_or_default();
-        URL_SAFE_NO_PAD.encode(under.mask(&open, label))
+        let (prefix, letters) = self.0.split_at(self.0.len().saturating_sub(LETTERS));
+        let open = URL_SAFE_NO_PAD.decode(letters).unwrap_or_default();
+        format!("{prefix}{}", URL_SAFE_NO_PAD.encode(under.mask(&open, label)))
     }
 
     /// Opens what [`Secret::seal`] made.
     pub fn unseal(sealed: &str, under: &Secret, label: &str) -> Option<Self> {
-        let closed = URL_SAFE_NO_PAD.decode(sealed).ok()?;
-        Self::parse(&format!("{PREFIX}{}", URL_SAFE_NO_PAD.encode(under.mask(&closed, label))))
+        let (prefix, letters) = sealed.split_at_checked(sealed.len().checked_sub(LETTERS)?)?;
+        let closed = URL_SAFE_NO_PAD.decode(letters).ok()?;
+        let opened = format!("{prefix}{}", URL_SAFE_NO_PAD.encode(under.mask(&closed, label)));
+        Self::parse(&opened).or_else(|| Self::parse_enrollment(&opened))
     }
 
     fn mask(&self, bytes: &[u8], label: &str) -> Vec<u8> {
@@ -107,5 +131,10 @@ mod tests {
         assert_ne!(Secret::unseal(&sealed, &under, "key/tok_2"), Some(secret.clone()));
         assert_ne!(Secret::unseal(&sealed, &other, "key/tok_1"), Some(secret));
         assert_eq!(Secret::unseal("not base64!", &under, ""), None);
+        let enrollment = Secret::mint_enrollment(&Ports::system());
+        let sealed = enrollment.seal(&under, "key/enr_1");
+        assert_eq!(Secret::unseal(&sealed, &under, "key/enr_1"), Some(enrollment.clone()));
+        assert_eq!(Secret::parse(enrollment.reveal()), None, "a host's secret is no caller's");
+        assert_eq!(Secret::parse_enrollment(under.reveal()), None, "and the other way round");
     }
 }

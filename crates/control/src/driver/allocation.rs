@@ -23,7 +23,7 @@ use store::{
 
 use super::{
     Hands, Living, id_of,
-    orders::{Held, Order, by_attempt, challenge, give, held, orders_of},
+    orders::{Held, Order, Purpose, by_attempt, challenge, give, held, orders_of},
     read_json, write_json,
 };
 use crate::{
@@ -53,7 +53,8 @@ impl Living for Allocations {
         let observed: AllocationObserved = read_json("observed", &row.observed)?;
         let refusal = if row.state == State::Requested { refusal(tx, &row)? } else { None };
         let given = by_attempt(tx, &row.id)?;
-        let of_kind = |kind: TaskKind| orders_of(given.iter().filter(|task| task.kind == kind));
+        let since = row.life.state_since;
+        let of_kind = |kind: TaskKind| orders_of(given.iter().filter(|task| task.kind == kind), since);
         let node = match held(tx, &row.id)?.node_id {
             Some(node_id) => nodes::get(tx, &node_id)?,
             None => None,
@@ -82,8 +83,8 @@ impl Living for Allocations {
     fn perform(hands: &Hands<'_>, looked: &Looked, effect: Effect) -> Result<(), StoreError> {
         match effect {
             Effect::Place => hands.place(&looked.row),
-            Effect::OrderProvision { attempt } => order(hands.leader, &looked.row, TaskKind::SliceVmProvision, attempt),
-            Effect::OrderRelease { attempt } => order(hands.leader, &looked.row, TaskKind::SliceVmRelease, attempt),
+            Effect::OrderProvision { attempt } => order(hands.leader, &looked.row, Purpose::Provision, attempt),
+            Effect::OrderRelease { attempt } => order(hands.leader, &looked.row, Purpose::Release, attempt),
         }
     }
 
@@ -123,7 +124,7 @@ fn refusal(tx: &mut Tx<'_>, row: &AllocationRow) -> Result<Option<PlacementDecis
 // An allocation that is still requested has been decided about once or twice.
 const DECISIONS_MAX: i64 = 20;
 
-fn order(leader: &Leader, row: &AllocationRow, kind: TaskKind, attempt: i64) -> Result<(), StoreError> {
+fn order(leader: &Leader, row: &AllocationRow, purpose: Purpose, attempt: i64) -> Result<(), StoreError> {
     let row = row.clone();
     let deadline = leader.now.plus_seconds(leader.config.order_deadline_s);
     leader.commit(move |tx, stamp| {
@@ -136,7 +137,7 @@ fn order(leader: &Leader, row: &AllocationRow, kind: TaskKind, attempt: i64) -> 
             allocation_id: &row.id,
             tenant_id: &row.tenant_id,
             project_id: &row.project_id,
-            kind,
+            purpose,
             attempt,
             deadline,
         };

@@ -6,7 +6,7 @@ use model::{
     AllocationId, NodeId, ProjectId, TaskId, TenantId, Timestamp,
     claim::ClaimKind,
     supply::SlotState,
-    task::{Fence, Task, TaskKind, TaskSlot, TaskState},
+    task::{Fence, GuestOrder, Task, TaskInput, TaskKind, TaskSlot, TaskState},
 };
 use store::{
     Stamp, StoreError, Tx, claims,
@@ -17,13 +17,29 @@ use store::{
 
 use super::task::supersedes;
 
+/// What an order wants of a guest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Purpose {
+    Provision,
+    Release,
+}
+
+impl Purpose {
+    fn input(self, guest: GuestOrder) -> TaskInput {
+        match self {
+            Self::Provision => TaskInput::SliceVmProvision(guest),
+            Self::Release => TaskInput::SliceVmRelease(guest),
+        }
+    }
+}
+
 /// For whom an order is.
 pub(super) struct Order<'a> {
     pub(super) node_id: &'a NodeId,
     pub(super) allocation_id: &'a AllocationId,
     pub(super) tenant_id: &'a TenantId,
     pub(super) project_id: &'a ProjectId,
-    pub(super) kind: TaskKind,
+    pub(super) purpose: Purpose,
     pub(super) attempt: i64,
     pub(super) deadline: Timestamp,
 }
@@ -35,24 +51,22 @@ pub(super) fn give(
     order: &Order<'_>,
     touched: &[SlotRow],
 ) -> Result<(), StoreError> {
-    let challenge =
-        |slot: &SlotRow| if order.kind == TaskKind::SliceVmRelease { slot.wipe_nonce.clone() } else { None };
+    let challenge = |slot: &SlotRow| if order.purpose == Purpose::Release { slot.wipe_nonce.clone() } else { None };
     let slots: Vec<TaskSlot> = touched
         .iter()
         .map(|slot| TaskSlot { slot_id: slot.id.clone(), use_generation: slot.use_generation, nonce: challenge(slot) })
         .collect();
     // The agent compares slot by slot, with each slot's own generation; this one is for people and for the answer.
     let generation = slots.iter().map(|slot| slot.use_generation).max().unwrap_or(0);
+    let guest = GuestOrder { allocation_id: order.allocation_id.clone(), slots };
     let task = Task {
         id: TaskId::from_parts(stamp.now, stamp.bits()),
         node_id: order.node_id.clone(),
-        allocation_id: order.allocation_id.clone(),
-        kind: order.kind,
+        input: order.purpose.input(guest),
         fence: Fence { incarnation: store::incarnation(tx)?, generation, attempt: order.attempt },
-        slots,
         deadline: order.deadline,
     };
-    tasks::insert(tx, stamp, TaskNew { task: &task, tenant_id: order.tenant_id, project_id: order.project_id })?;
+    tasks::insert(tx, stamp, TaskNew { task: &task, owner: Some((order.tenant_id, order.project_id)) })?;
     let given = tasks::of_allocation(tx, order.allocation_id)?;
     let Some(newest) = given.iter().find(|other| other.id == task.id) else { return Err(StoreError::NotFound) };
     for older in given.iter().filter(|older| !older.state.is_terminal() && supersedes(newest, older)) {
@@ -61,12 +75,13 @@ pub(super) fn give(
     Ok(())
 }
 
-/// Orders of one kind, as deciders see them.
-pub(super) fn orders_of<'a>(given: impl Iterator<Item = &'a TaskRow>) -> Orders {
+/// Orders of one kind, as deciders see them. Those from before the state was entered, or begun anew at an operator's word,
+/// are seen but not counted.
+pub(super) fn orders_of<'a>(given: impl Iterator<Item = &'a TaskRow>, since: Timestamp) -> Orders {
     given.fold(Orders { newest: None, given: 0 }, |so_far, task| Orders {
         // Rows come in the order of their ids; the highest attempt is the newest.
         newest: Some(OrderView { state: task.state, since: task.life.state_since }),
-        given: so_far.given + 1,
+        given: so_far.given + i64::from(task.created >= since),
     })
 }
 

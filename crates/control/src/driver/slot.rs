@@ -21,7 +21,7 @@ use store::{
 
 use super::{
     Hands, Living, id_of,
-    orders::{Order, by_attempt, challenge, give, orders_of, release_that_ended},
+    orders::{Order, Purpose, by_attempt, challenge, give, orders_of, release_that_ended},
 };
 use crate::leader::{Leader, unchanged};
 
@@ -61,7 +61,7 @@ impl Living for Slots {
             claim_active: occupied || last_claim.as_ref().is_some_and(|claim| claim.active),
             proof: proof(tx, &slot)?,
             node_online: node.is_some_and(|node| node.state == NodeState::Online),
-            rewipe: orders_of(again),
+            rewipe: orders_of(again, slot.life.state_since),
             last_attempt: given.last().map_or(0, |task| task.fence.attempt),
         };
         Ok(Some(Looked { slot, last_user: last_claim.map(|claim| claim.allocation_id), view }))
@@ -133,7 +133,7 @@ fn order_rewipe(leader: &Leader, slot: &SlotRow, user: &AllocationId, attempt: i
             allocation_id: &user,
             tenant_id: &allocation.tenant_id,
             project_id: &allocation.project_id,
-            kind: TaskKind::SliceVmRelease,
+            purpose: Purpose::Release,
             attempt,
             deadline,
         };

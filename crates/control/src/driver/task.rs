@@ -31,7 +31,13 @@ impl Living for Tasks {
 
     fn load(tx: &mut Tx<'_>, id: &str, _: Timestamp) -> Result<Option<Looked>, StoreError> {
         let Some(task) = tasks::get(tx, &id_of(id)?)? else { return Ok(None) };
-        let superseded = tasks::of_allocation(tx, &task.allocation_id)?.iter().any(|other| supersedes(other, &task));
+        let superseded = match task.allocation_id() {
+            Some(allocation) => tasks::of_allocation(tx, allocation)?.iter().any(|other| supersedes(other, &task)),
+            None => {
+                let newest = tasks::latest_of_node(tx, &task.node_id, task.kind)?;
+                newest.is_some_and(|newest| newest.fence.attempt > task.fence.attempt)
+            }
+        };
         Ok(Some(Looked { task, superseded }))
     }
 
@@ -64,9 +70,13 @@ impl Living for Tasks {
     }
 }
 
-/// Looks again at whoever waits for an order: its allocation, and for a wipe its slots.
+/// Looks again at whoever waits for an order that has just ended: its allocation, and for a wipe its slots. An order about
+/// the host itself is waited for by whoever asked for it, so their operation ends with it.
 pub(crate) fn poke_waiting(tx: &mut Tx<'_>, task: &TaskRow, now: Timestamp) -> Result<(), StoreError> {
-    living::poke(tx, Table::Allocations, task.allocation_id.as_str(), now)?;
+    match task.allocation_id() {
+        Some(allocation) => living::poke(tx, Table::Allocations, allocation.as_str(), now)?,
+        None => crate::host_orders::finish(tx, task, now)?,
+    };
     let wiped: &[_] = if task.kind == TaskKind::SliceVmRelease { &task.slots } else { &[] };
     for slot in wiped {
         living::poke(tx, Table::Slots, slot.slot_id.as_str(), now)?;

@@ -11,13 +11,13 @@ use api::{
     page::{Page, PageQuery, PageToken},
 };
 use model::{
-    AllocationId, MemberId, NodeId, OperationId, PoolId, PrincipalId, ProjectId, RegionId, SkuId, TenantId, Timestamp,
-    TokenId, event::Noun, identity::PrincipalKind,
+    AllocationId, EnrollmentTokenId, MemberId, NodeId, OperationId, PoolId, PrincipalId, ProjectId, RegionId, SkuId,
+    SlotId, TenantId, Timestamp, TokenId, event::Noun, identity::PrincipalKind,
 };
 use store::{
-    Scope, Stamp, StoreError, Tx, allocations::AllocationRow, members::MemberRow, nodes::NodeRow, pools::PoolRow,
-    principals::PrincipalRow, projects::ProjectRow, regions::RegionRow, skus::SkuRow, tenants::TenantRow,
-    tokens::TokenRow,
+    Scope, Stamp, StoreError, Tx, allocations::AllocationRow, enrollment::EnrollmentTokenRow, members::MemberRow,
+    nodes::NodeRow, pools::PoolRow, principals::PrincipalRow, projects::ProjectRow, regions::RegionRow, skus::SkuRow,
+    slots::SlotRow, tenants::TenantRow, tokens::TokenRow,
 };
 
 use super::{
@@ -28,6 +28,7 @@ use super::{
 use crate::{
     Ports,
     authz::{Caller, Policies, Resource, token::Secret},
+    availability::AvailabilityMemo,
 };
 
 /// What a request carries, in the types of its operation.
@@ -115,6 +116,7 @@ pub struct Ctx<'a, 't> {
     pub config: &'a FrontDoorConfig,
     pub(crate) ports: &'a Ports,
     pub(crate) policies: &'a Policies,
+    pub(crate) availability: &'a AvailabilityMemo,
     pub(crate) binding: Binding,
     pub(crate) authorized: bool,
 }
@@ -128,6 +130,11 @@ impl Ctx<'_, '_> {
     /// A fresh secret for a token.
     pub fn mint(&self) -> Secret {
         Secret::mint(self.ports)
+    }
+
+    /// A fresh secret for a host that is to be enrolled.
+    pub fn mint_enrollment(&self) -> Secret {
+        Secret::mint_enrollment(self.ports)
     }
 
     /// How far the caller's lists reach.
@@ -313,6 +320,26 @@ impl Ctx<'_, '_> {
             return Err(Refusal::not_found());
         }
         let row = store::nodes::get(self.tx, id)?.ok_or_else(Refusal::not_found)?;
+        self.platform()?;
+        Ok(row)
+    }
+
+    /// A slot, for this operation. Only operators know of slots.
+    pub fn slot(&mut self, id: &SlotId) -> Result<SlotRow, Refusal> {
+        if !self.may(Right::PlatformRead, Resource::Platform) {
+            return Err(Refusal::not_found());
+        }
+        let row = store::slots::get(self.tx, id)?.ok_or_else(Refusal::not_found)?;
+        self.platform()?;
+        Ok(row)
+    }
+
+    /// A one-time token that brings a host in, for this operation. Only operators know of them.
+    pub fn enrollment_token(&mut self, id: &EnrollmentTokenId) -> Result<EnrollmentTokenRow, Refusal> {
+        if !self.may(Right::PlatformRead, Resource::Platform) {
+            return Err(Refusal::not_found());
+        }
+        let row = store::enrollment::get(self.tx, id)?.ok_or_else(Refusal::not_found)?;
         self.platform()?;
         Ok(row)
     }

@@ -22,7 +22,7 @@ mod routes;
 
 use std::sync::Arc;
 
-use api::{Operation, Problem};
+use api::{Endpoint as _, Operation, Problem, supply::NodeRevokeIdentity};
 use store::{Db, Tx};
 
 pub use context::{About, Answer, Ctx, Input, Work};
@@ -34,7 +34,9 @@ pub(crate) use routes::{Route, route};
 
 use crate::{
     Ports,
+    agents::Revocations,
     authz::{BadPolicies, Policies, token::Secret},
+    availability::AvailabilityMemo,
 };
 use idempotency::{Busy, InFlight};
 use pipeline::Parsed;
@@ -47,11 +49,20 @@ pub struct FrontDoorConfig {
     pub replica: String,
     /// The version of the program.
     pub program_version: String,
+    /// SHA-256 of the authority that signs nodes' certificates, in hexadecimal; none where no agents are let in.
+    pub authority_sha256: Option<String>,
+    /// Who is told at once when a node's identity was revoked here.
+    pub revocations: Revocations,
 }
 
 impl Default for FrontDoorConfig {
     fn default() -> Self {
-        Self { replica: "replica-1".to_owned(), program_version: env!("CARGO_PKG_VERSION").to_owned() }
+        Self {
+            replica: "replica-1".to_owned(),
+            program_version: env!("CARGO_PKG_VERSION").to_owned(),
+            authority_sha256: None,
+            revocations: Revocations::default(),
+        }
     }
 }
 
@@ -72,6 +83,7 @@ struct Inner {
     policies: Policies,
     routes: Routes,
     in_flight: InFlight,
+    availability: AvailabilityMemo,
 }
 
 /// The front door. Cheap to clone.
@@ -114,7 +126,8 @@ impl FrontDoor {
     /// Opens the door: every operation of the contract must be carried out, and the policies must be valid.
     pub fn new(ports: Ports, config: FrontDoorConfig) -> Result<Self, BadFrontDoor> {
         let (policies, routes) = (Policies::load()?, Routes::new(crate::use_cases::routes())?);
-        Ok(Self(Arc::new(Inner { ports, config, policies, routes, in_flight: InFlight::default() })))
+        let availability = AvailabilityMemo::default();
+        Ok(Self(Arc::new(Inner { ports, config, policies, routes, in_flight: InFlight::default(), availability })))
     }
 
     /// How this replica is set up.
@@ -215,7 +228,7 @@ impl FrontDoor {
                 return told;
             }
             match job.settle(result, &mut races) {
-                Some(response) => return response,
+                Some(response) => return self.told(response),
                 None => continue,
             }
         }
@@ -234,9 +247,17 @@ impl FrontDoor {
             let closure = move |tx: &mut Tx<'_>| run(tx);
             let result = if writes { db.write_async(closure).await } else { db.read_async(closure).await };
             if let Some(response) = job.settle(result, &mut races) {
-                return response;
+                return self.told(response);
             }
         }
+    }
+
+    /// Passes on what others in this process must know before the caller does.
+    fn told(&self, response: Response) -> Response {
+        if response.is_success() && response.operation == Some(NodeRevokeIdentity::OPERATION.id) {
+            self.0.config.revocations.outdate();
+        }
+        response
     }
 
     /// What a request would be answered, with everything it would do undone. `look` sees the store as it would be left,

@@ -83,7 +83,7 @@ impl Call {
         work: &Parsed,
         (key, now): (&str, Timestamp),
     ) -> Result<Response, Refusal> {
-        let sealing = self.operation.id == "token_create";
+        let sealing = matches!(self.operation.id, "token_create" | "enrollment_token_create");
         let wish = Wish {
             operation: &self.operation,
             path: &self.request.path,
@@ -161,6 +161,7 @@ impl Call {
             config: &door.config,
             ports: &door.ports,
             policies: &door.policies,
+            availability: &door.availability,
             binding: self.binding(caller, work),
             authorized: false,
         };

@@ -66,6 +66,8 @@ pub(crate) const fn is_outcome(code: Code) -> bool {
             | Code::SkuUnavailable
             | Code::UnknownReference
             | Code::NotForSale
+            | Code::NodeNotReady
+            | Code::SlotRefused
     )
 }
 

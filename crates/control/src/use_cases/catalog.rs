@@ -79,23 +79,23 @@ fn region_delete(ctx: &mut Ctx<'_, '_>, input: Input<RegionDelete>) -> Result<An
     Ok(Answer::new(Nothing {}).about(row.id, None))
 }
 
-fn pool_answer(row: PoolRow) -> Answer<PoolView> {
+fn pool_answer(row: PoolRow) -> Result<Answer<PoolView>, Refusal> {
     let (id, version) = (row.id.clone(), row.version);
-    Answer::new(views::pool(row)).version(version).about(id, None)
+    Ok(Answer::new(views::pool(row)?).version(version).about(id, None))
 }
 
 fn pool_list(ctx: &mut Ctx<'_, '_>, input: Input<PoolList>) -> Result<Answer<Page<PoolView>>, Refusal> {
     ctx.platform()?;
     let cursor = ctx.cursor(&input.query)?;
     let rows = pools::list(ctx.tx, None, cursor.rows())?;
-    let page = cursor.page(rows, |row| row.id.as_str(), |row| Ok::<_, Refusal>(views::pool(row)))?;
-    Ok(Answer::page(page))
+    Ok(Answer::page(cursor.page(rows, |row| row.id.as_str(), views::pool)?))
 }
 
 fn pool_create(ctx: &mut Ctx<'_, '_>, input: Input<PoolCreate>) -> Result<Answer<PoolView>, Refusal> {
     ctx.platform()?;
     let (id, body) = (PoolId::from_parts(ctx.stamp.now, ctx.stamp.bits()), &input.body);
     regions::get(ctx.tx, &body.region_id)?.ok_or_else(|| unknown("/region_id"))?;
+    let range = body.private_range.map(|range| range.to_string());
     let new = pools::PoolNew {
         id: &id,
         region_id: &body.region_id,
@@ -103,23 +103,26 @@ fn pool_create(ctx: &mut Ctx<'_, '_>, input: Input<PoolCreate>) -> Result<Answer
         name: &body.name,
         gpu_model: body.gpu_model,
         slices_enabled: body.slices_enabled,
+        private_range: range.as_deref(),
     };
     pools::insert(ctx.tx, &mut ctx.stamp, new).map_err(name_taken("/slug", body.slug.as_str()))?;
     let row = pools::get(ctx.tx, &id)?.ok_or_else(internal)?;
-    Ok(pool_answer(row).at(format!("/api/v1/pools/{id}")))
+    Ok(pool_answer(row)?.at(format!("/api/v1/pools/{id}")))
 }
 
 fn pool_show(ctx: &mut Ctx<'_, '_>, input: Input<PoolShow>) -> Result<Answer<PoolView>, Refusal> {
-    Ok(pool_answer(ctx.pool(&input.path.pool_id)?))
+    pool_answer(ctx.pool(&input.path.pool_id)?)
 }
 
 fn pool_update(ctx: &mut Ctx<'_, '_>, input: Input<PoolUpdate>) -> Result<Answer<PoolView>, Refusal> {
     let row = ctx.pool(&input.path.pool_id)?;
     ctx.check_version(input.if_match, row.version)?;
     let name = input.body.name.as_ref().unwrap_or(&row.name);
-    let slices = input.body.slices_enabled.unwrap_or(row.slices_enabled);
-    pools::update(ctx.tx, &mut ctx.stamp, &row, name, slices)?;
-    Ok(pool_answer(pools::get(ctx.tx, &row.id)?.ok_or_else(internal)?))
+    let slices_enabled = input.body.slices_enabled.unwrap_or(row.slices_enabled);
+    let range = input.body.private_range.map(|range| range.to_string()).or_else(|| row.private_range.clone());
+    let terms = pools::PoolTerms { name, slices_enabled, private_range: range.as_deref() };
+    pools::update(ctx.tx, &mut ctx.stamp, &row, terms)?;
+    pool_answer(pools::get(ctx.tx, &row.id)?.ok_or_else(internal)?)
 }
 
 fn pool_delete(ctx: &mut Ctx<'_, '_>, input: Input<PoolDelete>) -> Result<Answer<Nothing>, Refusal> {

@@ -5,7 +5,7 @@ use api::{
     page::Page,
 };
 use model::supply::OccupancyMode;
-use store::{claims, nodes, slots, tasks};
+use store::{claims, drifts, nodes, nodes::NodeRow, slots, slots::SlotRow, standing, tasks};
 
 use crate::{
     front_door::{Answer, Ctx, Input, Refusal, Route, route},
@@ -26,29 +26,48 @@ fn node_list(ctx: &mut Ctx<'_, '_>, input: Input<NodeList>) -> Result<Answer<Pag
     ctx.platform()?;
     let (cursor, now) = (ctx.cursor(&input.query)?, ctx.now());
     let rows = nodes::list(ctx.tx, None, cursor.rows())?;
-    let modes = match (rows.first(), rows.last()) {
-        (Some(first), Some(last)) => claims::occupancy_between(ctx.tx, &first.id, &last.id)?,
+    let (modes, mut standings) = match (rows.first(), rows.last()) {
+        (Some(first), Some(last)) => {
+            (claims::occupancy_between(ctx.tx, &first.id, &last.id)?, standing::between(ctx.tx, &first.id, &last.id)?)
+        }
         _ => Default::default(),
     };
-    let view = |row: nodes::NodeRow| {
+    let view = |row: NodeRow| {
         let mode = modes.get(&row.id).copied().unwrap_or(OccupancyMode::Free);
-        Ok::<_, Refusal>(views::node(row, mode, now))
+        views::node(row.clone(), mode, &standings.remove(&row.id).unwrap_or_default(), now)
     };
     Ok(Answer::page(cursor.page(rows, |row| row.id.as_str(), view)?))
 }
 
 fn node_show(ctx: &mut Ctx<'_, '_>, input: Input<NodeShow>) -> Result<Answer<NodeView>, Refusal> {
     let row = ctx.node(&input.path.node_id)?;
-    let (mode, version) = (claims::occupancy(ctx.tx, &row.id)?, row.version);
-    Ok(Answer::new(views::node(row, mode, ctx.now())).version(version))
+    node_answer(ctx, row)
+}
+
+/// A node as it is in this transaction.
+pub(super) fn node_answer(ctx: &mut Ctx<'_, '_>, row: NodeRow) -> Result<Answer<NodeView>, Refusal> {
+    let (mode, standing) = (claims::occupancy(ctx.tx, &row.id)?, standing::of(ctx.tx, &row.id)?);
+    let (id, version, now) = (row.id.clone(), row.version, ctx.now());
+    Ok(Answer::new(views::node(row, mode, &standing, now)?).version(version).about(id, None))
+}
+
+/// A slot as it is in this transaction.
+pub(super) fn slot_answer(ctx: &mut Ctx<'_, '_>, row: SlotRow) -> Result<Answer<SlotView>, Refusal> {
+    let drifts = drifts::of_slot(ctx.tx, &row.id)?;
+    let (id, version, now) = (row.id.clone(), row.version, ctx.now());
+    Ok(Answer::new(views::slot(row, drifts, now)?).version(version).about(id, None))
 }
 
 fn slot_list(ctx: &mut Ctx<'_, '_>, input: Input<SlotList>) -> Result<Answer<Page<SlotView>>, Refusal> {
     let node = ctx.node(&input.path.node_id)?;
     let (cursor, now) = (ctx.cursor(&input.query)?, ctx.now());
     let rows = slots::list(ctx.tx, Some(&node.id), None, cursor.rows())?;
-    let page = cursor.page(rows, |row| row.id.as_str(), |row| Ok::<_, Refusal>(views::slot(row, now)))?;
-    Ok(Answer::page(page))
+    let mut drifted = drifts::of_node(ctx.tx, &node.id)?;
+    let view = |row: SlotRow| {
+        let drifts = drifted.remove(&row.id).unwrap_or_default();
+        views::slot(row, drifts, now)
+    };
+    Ok(Answer::page(cursor.page(rows, |row| row.id.as_str(), view)?))
 }
 
 fn claim_list(ctx: &mut Ctx<'_, '_>, input: Input<ClaimList>) -> Result<Answer<Page<ClaimView>>, Refusal> {

@@ -5,6 +5,7 @@
 mod allocations;
 mod audit;
 mod catalog;
+mod enrollment;
 pub(crate) mod events;
 mod fleet;
 mod members;
@@ -12,6 +13,7 @@ mod operations;
 mod operators;
 mod platform;
 mod service_accounts;
+mod supply;
 mod tenancy;
 mod tokens;
 
@@ -38,6 +40,8 @@ pub(crate) fn routes() -> Vec<Route> {
         events::routes(),
         audit::routes(),
         fleet::routes(),
+        enrollment::routes(),
+        supply::routes(),
     ]
     .into_iter()
     .flatten()

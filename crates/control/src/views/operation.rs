@@ -25,6 +25,10 @@ const DELETE: Steps = &[
 ];
 const SUSPEND: Steps = &[("It is about to be suspended.", &["creating", "active"])];
 const RESUME: Steps = &[("It is about to be resumed.", &["creating", "suspended"])];
+const LOOK: Steps = &[
+    ("The agent has not fetched the order yet.", &["pending"]),
+    ("The agent is looking at its host.", &["delivered"]),
+];
 
 fn steps(kind: &str) -> Option<Steps> {
     match kind {
@@ -33,6 +37,7 @@ fn steps(kind: &str) -> Option<Steps> {
         "tenant_delete" | "project_delete" => Some(DELETE),
         "tenant_suspend" | "project_suspend" => Some(SUSPEND),
         "tenant_resume" | "project_resume" => Some(RESUME),
+        "node_discover" | "readiness_order" => Some(LOOK),
         _ => None,
     }
 }
@@ -91,7 +96,7 @@ pub fn operation(row: OperationRow) -> OperationView {
 mod tests {
     #![allow(clippy::unwrap_used)]
 
-    use model::{allocation, event::Noun, operation::OperationState as Stored, tenancy};
+    use model::{allocation, event::Noun, operation::OperationState as Stored, task, tenancy};
 
     use super::*;
 
@@ -122,16 +127,16 @@ mod tests {
             let id = described.operation.id;
             let steps = steps(id).unwrap_or_else(|| panic!("{id} has no steps"));
             for state in steps.iter().flat_map(|(_, states)| states.iter()) {
-                let known = if id.starts_with("allocation") {
-                    state.parse::<allocation::State>().is_ok()
-                } else {
-                    state.parse::<tenancy::State>().is_ok()
+                let known = match id.split_once('_').map(|(noun, _)| noun) {
+                    Some("allocation") => state.parse::<allocation::State>().is_ok(),
+                    Some("tenant" | "project") => state.parse::<tenancy::State>().is_ok(),
+                    _ => state.parse::<task::TaskState>().is_ok(),
                 };
                 assert!(known, "{id}: {state}");
             }
             seen += 1;
         }
-        assert!(seen >= 8, "{seen}");
+        assert!(seen >= 10, "{seen}");
     }
 
     #[test]

@@ -3,11 +3,12 @@
 
 use std::sync::{Arc, Mutex};
 
+use api::node_plane::{FromControl, Poll, TaskAnswer, ToControl};
 use control::node_plane::NodeRefusal;
 use model::{AllocationId, allocation::State, supply::SlotState};
 use store::{CommitFault, CommitFaults, Db, StoreError};
 
-use crate::world::World;
+use crate::world::{Node, World, known};
 
 #[derive(Debug, Default)]
 struct Plan {
@@ -54,18 +55,28 @@ fn settle(world: &mut World) {
     });
 }
 
+fn say(world: &World, node: &Node, message: ToControl) -> Result<Vec<FromControl>, StoreError> {
+    match world.say(node, message) {
+        Err(NodeRefusal::Store(error)) => Err(error),
+        other => Ok(other.unwrap()),
+    }
+}
+
+fn heard(world: &mut World) {
+    insist(world, |world| {
+        world.nodes.iter().try_for_each(|node| say(world, node, ToControl::Heartbeat(world.beat(node))).map(drop))
+    });
+}
+
 fn work(world: &mut World) {
     insist(world, |world| {
         for node in &world.nodes {
-            let say = |message| match world.say(node, message) {
-                Err(NodeRefusal::Store(error)) => Err(error),
-                other => Ok(other.unwrap()),
-            };
-            use api::node_plane::{FromControl, Poll, TaskAnswer, ToControl};
+            let say = |message| say(world, node, message);
             let offered = say(ToControl::Poll(Poll { node_id: node.id.clone(), boot: 1 }))?;
             let [FromControl::TasksOffered(offer)] = offered.as_slice() else { panic!("{offered:?}") };
             for task in &offer.tasks {
-                say(ToControl::Result(TaskAnswer { node_id: node.id.clone(), boot: 1, result: node.succeed(task) }))?;
+                let result = node.succeed(&known(task));
+                say(ToControl::Result(TaskAnswer { node_id: node.id.clone(), boot: 1, result, report: None }))?;
             }
         }
         Ok(())
@@ -80,10 +91,10 @@ fn walk(crash_at: Option<(usize, CommitFault)>) -> usize {
     // The seeds are not part of the story.
     *plan.lock().unwrap() = Plan { commits: 0, crash_at };
     settle(&mut world);
-    world.nodes_heard();
+    heard(&mut world);
     settle(&mut world);
     // Heartbeats that were lost with the process come again.
-    world.nodes_heard();
+    heard(&mut world);
     settle(&mut world);
 
     let id: AllocationId = world.allocation_id();

@@ -99,7 +99,7 @@ fn a_guest_that_cannot_be_started_is_cleaned_up_and_ends_failed() {
         assert!(!error_of(&world, &operation).detail.contains("The host said no"), "a host's words are for operators");
 
         let (node, order) = world.only_order();
-        assert_eq!(order.kind, TaskKind::SliceVmRelease);
+        assert_eq!(order.kind(), TaskKind::SliceVmRelease);
         world.answer(&node, node.succeed(&order)).unwrap();
         world.settle();
         let row = world.allocation(&id);

@@ -8,6 +8,7 @@ mod failures;
 mod housekeeping;
 mod leading;
 mod node_messages;
+mod operators;
 mod poison;
 mod proofs;
 mod running;

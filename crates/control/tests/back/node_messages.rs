@@ -1,6 +1,6 @@
 //! A node speaks for itself and for nobody else, and saying something twice changes nothing.
 
-use api::node_plane::{Heartbeat, Poll, TaskAnswer, ToControl};
+use api::node_plane::{Poll, TaskAnswer, ToControl};
 use control::node_plane::NodeRefusal;
 use model::{
     NodeId,
@@ -20,9 +20,14 @@ fn a_node_cannot_speak_in_anothers_name() {
         let (owner, order) = world.only_order();
         let other = world.nodes.iter().find(|node| node.id != owner.id).unwrap();
         let spoken = [
-            ToControl::Heartbeat(Heartbeat { node_id: owner.id.clone(), boot: 1 }),
+            ToControl::Heartbeat(world.beat(&owner)),
             ToControl::Poll(Poll { node_id: owner.id.clone(), boot: 1 }),
-            ToControl::Result(TaskAnswer { node_id: owner.id.clone(), boot: 1, result: owner.succeed(&order) }),
+            ToControl::Result(TaskAnswer {
+                node_id: owner.id.clone(),
+                boot: 1,
+                result: owner.succeed(&order),
+                report: None,
+            }),
         ];
         for message in spoken {
             assert_eq!(world.say(other, message), Err(NodeRefusal::WrongNode));

@@ -17,8 +17,8 @@ fn released_with(world: &mut World, tamper: impl Fn(&World, &Node, Proof) -> Vec
     world.release(&id).unwrap();
     world.settle();
     let (node, order) = world.only_order();
-    let slot = order.slots[0].slot_id.clone();
-    let proofs = tamper(world, &node, node.prove(&order.slots[0]));
+    let slot = order.slots()[0].slot_id.clone();
+    let proofs = tamper(world, &node, node.prove(&order.slots()[0]));
     let result =
         TaskResult { task_id: order.id.clone(), fence: order.fence, failure: None, detail: String::new(), proofs };
     world.answer(&node, result).unwrap();
@@ -42,8 +42,8 @@ fn refused(fault: ProofFault, tamper: impl Fn(&World, &Node, Proof) -> Proof) {
 
         // It is wiped again under a fresh challenge, and sold again once that is proved.
         let (node, again) = world.only_order();
-        assert_eq!((again.kind, again.slots.len()), (TaskKind::SliceVmRelease, 1));
-        assert_eq!(again.slots[0].slot_id, slot);
+        assert_eq!((again.kind(), again.slots().len()), (TaskKind::SliceVmRelease, 1));
+        assert_eq!(again.slots()[0].slot_id, slot);
         world.answer(&node, node.succeed(&again)).unwrap();
         world.settle();
         let row = world.slot(&slot);
@@ -165,7 +165,7 @@ fn a_proof_is_not_accepted_with_a_failed_release() {
         let failed = TaskResult { failure: Some(model::task::TaskFailure::GuestNotGone), ..node.succeed(&order) };
         world.answer(&node, failed).unwrap();
         world.settle();
-        let slot = world.slot(&order.slots[0].slot_id);
+        let slot = world.slot(&order.slots()[0].slot_id);
         assert_eq!((slot.state, world.active_claims()), (SlotState::InUse, 1));
         let (slot_id, generation) = (slot.id.clone(), slot.use_generation);
         assert!(world.read(move |tx| proofs::get(tx, &slot_id, generation)).is_none());

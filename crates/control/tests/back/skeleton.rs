@@ -23,8 +23,8 @@ fn a_slice_goes_from_wish_to_guest_and_back_to_a_clean_slot() {
         assert_eq!(row.state, State::Provisioning);
         let (node, order) = world.only_order();
         assert_eq!(Some(&node.id), row.node_id.as_ref());
-        assert_eq!((order.kind, order.slots.len(), order.fence.attempt), (TaskKind::SliceVmProvision, 2, 1));
-        assert!(order.slots.iter().all(|slot| slot.use_generation == 1 && slot.nonce.is_none()));
+        assert_eq!((order.kind(), order.slots().len(), order.fence.attempt), (TaskKind::SliceVmProvision, 2, 1));
+        assert!(order.slots().iter().all(|slot| slot.use_generation == 1 && slot.nonce.is_none()));
         assert_eq!((world.slots_in(SlotState::Reserved), world.active_claims()), (2, 2));
         assert_eq!(world.operation(&operation).state, OperationState::Running);
 
@@ -37,13 +37,13 @@ fn a_slice_goes_from_wish_to_guest_and_back_to_a_clean_slot() {
         world.release(&id).unwrap();
         world.settle();
         let (node, order) = world.only_order();
-        assert_eq!((order.kind, order.fence.attempt), (TaskKind::SliceVmRelease, 2));
-        assert!(order.slots.iter().all(|slot| slot.nonce.as_ref().is_some_and(|nonce| nonce.len() == 40)));
+        assert_eq!((order.kind(), order.fence.attempt), (TaskKind::SliceVmRelease, 2));
+        assert!(order.slots().iter().all(|slot| slot.nonce.as_ref().is_some_and(|nonce| nonce.len() == 40)));
         world.answer(&node, node.succeed(&order)).unwrap();
         world.settle();
         assert_eq!(world.allocation(&id).state, State::Released);
         assert_eq!((world.slots_in(SlotState::Available), world.active_claims()), (16, 0));
-        for slot in &order.slots {
+        for slot in order.slots() {
             let (slot_id, generation) = (slot.slot_id.clone(), slot.use_generation);
             assert!(world.read(move |tx| proofs::get(tx, &slot_id, generation)).is_some());
         }

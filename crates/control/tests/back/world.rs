@@ -5,7 +5,7 @@ use std::sync::{
     atomic::{AtomicI64, AtomicU64, Ordering},
 };
 
-use api::node_plane::{FromControl, Heartbeat, Poll, TaskAnswer, ToControl};
+use api::node_plane::{FromControl, Heartbeat, Offer, Poll, TaskAnswer, ToControl};
 use control::{
     Clock, Entropy, Ports,
     bootstrap::{self, NewNode, NewSlot},
@@ -135,7 +135,15 @@ impl World {
             pools::insert(
                 tx,
                 stamp,
-                PoolNew { id: &pool, region_id: &region, slug: &slug, name: &name, gpu_model, slices_enabled: true },
+                PoolNew {
+                    id: &pool,
+                    region_id: &region,
+                    slug: &slug,
+                    name: &name,
+                    gpu_model,
+                    slices_enabled: true,
+                    private_range: None,
+                },
             )?;
             let terms = |gpu_counts: &[i64]| SkuTerms {
                 name: "H200".parse().unwrap(),
@@ -218,8 +226,12 @@ impl World {
 
     pub fn nodes_heard(&self) {
         for node in &self.nodes {
-            self.say(node, ToControl::Heartbeat(Heartbeat { node_id: node.id.clone(), boot: 1 })).unwrap();
+            self.say(node, ToControl::Heartbeat(self.beat(node))).unwrap();
         }
+    }
+
+    pub fn beat(&self, node: &Node) -> Heartbeat {
+        Heartbeat { node_id: node.id.clone(), boot: 1, session: "only".to_owned(), sent_at: self.clock.now() }
     }
 
     pub fn say(&self, node: &Node, message: ToControl) -> Result<Vec<FromControl>, NodeRefusal> {
@@ -229,13 +241,13 @@ impl World {
     pub fn poll(&self, node: &Node) -> Vec<Task> {
         let answer = self.say(node, ToControl::Poll(Poll { node_id: node.id.clone(), boot: 1 })).unwrap();
         match answer.as_slice() {
-            [FromControl::TasksOffered(offer)] => offer.tasks.clone(),
+            [FromControl::TasksOffered(offer)] => offer.tasks.iter().map(known).collect(),
             other => panic!("{other:?}"),
         }
     }
 
     pub fn answer(&self, node: &Node, result: TaskResult) -> Result<Vec<FromControl>, NodeRefusal> {
-        self.say(node, ToControl::Result(TaskAnswer { node_id: node.id.clone(), boot: 1, result }))
+        self.say(node, ToControl::Result(TaskAnswer { node_id: node.id.clone(), boot: 1, result, report: None }))
     }
 
     /// Every node does everything it is asked, well. Says how many orders there were.
@@ -410,6 +422,14 @@ impl World {
     }
 }
 
+/// An order that every agent knows.
+pub fn known(offer: &Offer) -> Task {
+    match offer {
+        Offer::Known(task) => task.clone(),
+        Offer::Unknown(other) => panic!("{other:?}"),
+    }
+}
+
 impl Node {
     fn describe(&self, at: usize, pool: &PoolId) -> NewNode {
         let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
@@ -429,6 +449,7 @@ impl Node {
                     fabric_vf_pci_address: Some(format!("0000:{module:02x}:00.1")),
                     numa_node: Some((module - 1) / 4),
                 },
+                approved: None,
             }
         });
         NewNode {
@@ -439,13 +460,15 @@ impl Node {
             public_key: hex(self.key.verifying_key().as_bytes()),
             partitions: hgx_partitions(),
             slots: slots.collect(),
+            profiles: vec![],
+            promoted: true,
         }
     }
 
     pub fn succeed(&self, task: &Task) -> TaskResult {
-        let proofs = match task.kind {
-            TaskKind::SliceVmProvision => vec![],
-            TaskKind::SliceVmRelease => task.slots.iter().map(|slot| self.prove(slot)).collect(),
+        let proofs = match task.kind() {
+            TaskKind::SliceVmRelease => task.slots().iter().map(|slot| self.prove(slot)).collect(),
+            _ => vec![],
         };
         TaskResult { task_id: task.id.clone(), fence: task.fence, failure: None, detail: String::new(), proofs }
     }

@@ -6,11 +6,13 @@
 mod concurrency;
 mod documents;
 mod escalation;
+mod fleet;
 mod idempotency;
 mod lists;
 mod nasty;
 mod refusals;
 mod sockets;
 mod streams;
+mod supply;
 mod wishes;
 mod world;

@@ -101,7 +101,8 @@ impl Shell {
     fn new(db: Db) -> Self {
         let clock = Arc::new(StandingClock(AtomicI64::new(1_800_000_000_000_000)));
         let ports = Ports { clock: clock.clone(), entropy: Arc::new(Counter(AtomicU64::new(1))) };
-        let door = FrontDoor::new(ports.clone(), FrontDoorConfig::default()).unwrap();
+        let config = FrontDoorConfig { authority_sha256: Some("ab".repeat(32)), ..FrontDoorConfig::default() };
+        let door = FrontDoor::new(ports.clone(), config).unwrap();
         Self { db, door, ports, clock }
     }
 
@@ -200,7 +201,10 @@ impl Shell {
                 name: "host-1",
                 gpu_model: model::supply::GpuModel::H200Sxm,
                 public_key: "00",
-                partitions: "[]",
+                partitions: "null",
+                hardware_serial: None,
+                profiles: "[]",
+                promoted: Some(stamp.now),
             };
             nodes::insert(tx, stamp, new)?;
             Ok(node)

@@ -40,6 +40,17 @@ const WORLD: &[&str] = &[
     "INSERT INTO node_tasks (id, node_id, allocation_id, kind, fence_incarnation, fence_generation, attempt, state, state_since_us, input, deadline_us, version, created_us)
      VALUES ('w1', 'n1', 'a1', 'provision', 1, 1, 1, 'pending', 0, '{}', 9, 1, 0)",
     "INSERT INTO wipe_proofs (slot_id, use_generation, node_id, nonce, body, at_us) VALUES ('l1', 1, 'n1', 'x', '{}', 0)",
+    "UPDATE nodes SET number = 1, pool_number = 1, hardware_serial = 'board1' WHERE id = 'n1'",
+    "INSERT INTO node_tasks (id, node_id, allocation_id, kind, fence_incarnation, fence_generation, attempt, state, state_since_us, input, deadline_us, version, created_us)
+     VALUES ('w2', 'n1', NULL, 'discover', 1, 0, 1, 'pending', 0, '{}', 9, 1, 0)",
+    "INSERT INTO enrollment_tokens (id, pool_id, node_name, secret_hash, expires_us, created_by, version, created_us)
+     VALUES ('h1', 'o1', 'host3', 'hash1', 9, 'u2', 1, 0)",
+    "INSERT INTO node_certificates (serial, node_id, not_after_us, created_us) VALUES ('f1', 'n1', 9, 0)",
+    "INSERT INTO node_incidents (id, node_id, kind, detail, count, first_us, last_us) VALUES ('j1', 'n1', 'clock_far_off', 'x', 1, 0, 0)",
+    "INSERT INTO node_discoveries (node_id, number, task_id, digest, body, at_us) VALUES ('n1', 1, 'w2', 'd', '{}', 0)",
+    "INSERT INTO node_devices (kind, identity, node_id) VALUES ('gpu', 'uuid1', 'n1')",
+    "INSERT INTO disk_grants (node_id, nvme_identity, reason, granted_by, at_us) VALUES ('n1', 'nvme1', 'x', 'u2', 0)",
+    "INSERT INTO slot_drifts (slot_id, field, kind, approved, seen, detail, first_us, last_us) VALUES ('l1', 'gpu', 'gone', 'a', 'b', 'c', 0, 0)",
     "INSERT INTO events (id, seq, noun, change, subject_id, object_version, at_us) VALUES ('e1', 1, 'tenant', 'created', 't1', 1, 0)",
     "INSERT INTO audit (id, seq, actor, action, subject, request_id, body, at_us) VALUES ('i1', 1, 'u1', 'x', 't1', 'q', '{}', 0)",
     "INSERT INTO idempotency (principal_id, idempotency_key, fingerprint, status, answer, at_us) VALUES ('u1', 'k', 'f', 200, '{}', 0)",
@@ -357,6 +368,75 @@ const SUPPLY: &[Case] = &[
     case("a task for no node", Reference, "UPDATE node_tasks SET node_id = 'zz' WHERE id = 'w1'"),
 ];
 
+const HOSTS: &[Case] = &[
+    case("a node number twice", Unique("nodes_number"), "UPDATE nodes SET number = 1 WHERE id = 'n2'"),
+    case("a number twice in a pool", Unique("nodes_pool_number"), "UPDATE nodes SET pool_number = 1 WHERE id = 'n2'"),
+    case(
+        "a mainboard twice",
+        Unique("nodes_hardware_serial"),
+        "UPDATE nodes SET hardware_serial = 'board1' WHERE id = 'n2'",
+    ),
+    case("an unknown wish for a node", Check, "UPDATE nodes SET desired = 'gone' WHERE id = 'n1'"),
+    case("a slot half drifted", Check, "UPDATE node_resource_slots SET drifted = 2 WHERE id = 'l1'"),
+    case(
+        "an attempt twice at an order about the host",
+        Unique("tasks_of_host"),
+        "INSERT INTO node_tasks (id, node_id, allocation_id, kind, fence_incarnation, fence_generation, attempt, state, state_since_us, input, deadline_us, version, created_us) VALUES ('x', 'n1', NULL, 'discover', 1, 0, 1, 'pending', 0, '{}', 9, 1, 0)",
+    ),
+    case(
+        "an enrollment secret twice",
+        Unique("enrollment_tokens_secret_hash_key"),
+        "INSERT INTO enrollment_tokens (id, pool_id, node_name, secret_hash, expires_us, created_by, version, created_us) VALUES ('x', 'o1', 'y', 'hash1', 9, 'u2', 1, 0)",
+    ),
+    case("an enrollment into no pool", Reference, "UPDATE enrollment_tokens SET pool_id = 'zz' WHERE id = 'h1'"),
+    case(
+        "an enrollment that became no node",
+        Reference,
+        "UPDATE enrollment_tokens SET used_us = 1, node_id = 'zz' WHERE id = 'h1'",
+    ),
+    case("an enrollment used for nothing", Check, "UPDATE enrollment_tokens SET used_us = 1 WHERE id = 'h1'"),
+    case("an enrollment used at no time", Check, "UPDATE enrollment_tokens SET node_id = 'n1' WHERE id = 'h1'"),
+    case(
+        "a certificate twice",
+        Unique("node_certificates_pkey"),
+        "INSERT INTO node_certificates (serial, node_id, not_after_us, created_us) VALUES ('f1', 'n2', 9, 0)",
+    ),
+    case("a certificate of no node", Reference, "UPDATE node_certificates SET node_id = 'zz' WHERE serial = 'f1'"),
+    case(
+        "a kind of incident twice on a node",
+        Unique("node_incidents_node_id_kind_key"),
+        "INSERT INTO node_incidents (id, node_id, kind, detail, count, first_us, last_us) VALUES ('x', 'n1', 'clock_far_off', 'x', 1, 0, 0)",
+    ),
+    case("an incident of no node", Reference, "UPDATE node_incidents SET node_id = 'zz' WHERE id = 'j1'"),
+    case("an incident that never happened", Check, "UPDATE node_incidents SET count = 0 WHERE id = 'j1'"),
+    case(
+        "a discovery twice",
+        Unique("node_discoveries_pkey"),
+        "INSERT INTO node_discoveries (node_id, number, task_id, digest, body, at_us) VALUES ('n1', 1, 'w', 'd', '{}', 0)",
+    ),
+    case("a discovery of no node", Reference, "UPDATE node_discoveries SET node_id = 'zz'"),
+    case("discovery number 0", Check, "UPDATE node_discoveries SET number = 0"),
+    case(
+        "a device of two nodes",
+        Unique("node_devices_pkey"),
+        "INSERT INTO node_devices (kind, identity, node_id) VALUES ('gpu', 'uuid1', 'n2')",
+    ),
+    case("a device of no node", Reference, "UPDATE node_devices SET node_id = 'zz'"),
+    case("an unknown kind of device", Check, "UPDATE node_devices SET kind = 'fan'"),
+    case(
+        "a grant twice",
+        Unique("disk_grants_pkey"),
+        "INSERT INTO disk_grants (node_id, nvme_identity, reason, granted_by, at_us) VALUES ('n1', 'nvme1', 'y', 'u1', 0)",
+    ),
+    case("a grant on no node", Reference, "UPDATE disk_grants SET node_id = 'zz'"),
+    case(
+        "a drift twice",
+        Unique("slot_drifts_pkey"),
+        "INSERT INTO slot_drifts (slot_id, field, kind, approved, seen, detail, first_us, last_us) VALUES ('l1', 'gpu', 'gone', 'a', 'b', 'c', 0, 0)",
+    ),
+    case("a drift of no slot", Reference, "UPDATE slot_drifts SET slot_id = 'zz'"),
+];
+
 const TENANCY: &[Case] = &[
     case("a living tenant's slug twice", Unique("tenants_slug"), "UPDATE tenants SET slug = 'one' WHERE id = 't2'"),
     case(
@@ -473,7 +553,7 @@ impl Case {
 }
 
 fn cases() -> impl Iterator<Item = &'static Case> {
-    [CLAIMS, CLAIMS_MORE, SLOTS, SUPPLY, TENANCY].into_iter().flatten()
+    [CLAIMS, CLAIMS_MORE, SLOTS, SUPPLY, HOSTS, TENANCY].into_iter().flatten()
 }
 
 fn build(db: &Db) {
@@ -500,6 +580,13 @@ fn what_the_rules_allow_is_accepted() {
             END_C1,
             "UPDATE node_occupancy SET mode = 'exclusive' WHERE node_id = 'n1'",
             claim!("'x', 'a1', 'n1', NULL, 'node_exclusive', 'exclusive', 9, 7, NULL, '{}'"),
+        ],
+        &[
+            "UPDATE nodes SET number = 2, pool_number = 2 WHERE id = 'n2'",
+            "UPDATE enrollment_tokens SET used_us = 1, node_id = 'n2' WHERE id = 'h1'",
+        ],
+        &[
+            "INSERT INTO node_tasks (id, node_id, allocation_id, kind, fence_incarnation, fence_generation, attempt, state, state_since_us, input, deadline_us, version, created_us) VALUES ('x', 'n1', NULL, 'discover', 1, 0, 2, 'pending', 0, '{}', 9, 1, 0), ('y', 'n2', NULL, 'discover', 1, 0, 1, 'pending', 0, '{}', 9, 1, 0)",
         ],
         &["UPDATE tenants SET state = 'deleted' WHERE id = 't1'", "UPDATE tenants SET slug = 'one' WHERE id = 't2'"],
         &["UPDATE members SET removed_us = 1 WHERE id = 'm1'", member!("'x', 't1', NULL, 'u1', 'viewer'")],

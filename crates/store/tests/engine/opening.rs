@@ -65,6 +65,55 @@ fn every_earlier_version_ends_at_the_same_schema_as_a_new_store() {
     }
 }
 
+/// What a store held before hosts could be enrolled is kept: nodes get their numbers in the order in which they came, and
+/// may go on being sliced; orders keep everything they had.
+#[test]
+fn nodes_and_orders_from_before_enrollment_are_taken_along() {
+    const BEFORE: usize = 4;
+    const OLD: &[&str] = &[
+        "INSERT INTO tenants (id, slug, name, desired, observed, state, state_since_us, version, created_us)
+         VALUES ('t1', 'one', 'One', '{}', '{}', 'active', 0, 1, 0)",
+        "INSERT INTO projects (id, tenant_id, slug, name, gpu_cap, desired, observed, state, state_since_us, version, created_us)
+         VALUES ('p1', 't1', 'web', 'Web', 8, '{}', '{}', 'active', 0, 1, 0)",
+        "INSERT INTO regions (id, slug, name, enabled, version, created_us) VALUES ('r1', 'north', 'North', 1, 1, 0)",
+        "INSERT INTO pools (id, region_id, slug, name, gpu_model, slices_enabled, version, created_us)
+         VALUES ('o1', 'r1', 'h200', 'H200', 'h200', 1, 1, 0), ('o2', 'r1', 'a100', 'A100', 'a100', 1, 1, 0)",
+        "INSERT INTO skus (id, slug, name, shape, gpu_model, gpu_counts, vcpus_per_gpu, memory_mib_per_gpu, price_micros_per_gpu_hour, enabled, version, created_us)
+         VALUES ('q1', 'slice', 'Slice', 'gpu_slice', 'h200', '[1]', 16, 1024, 5, 1, 1, 0)",
+        "INSERT INTO nodes (id, pool_id, name, gpu_model, public_key, partitions, state, state_since_us, version, created_us)
+         VALUES ('n2', 'o1', 'host2', 'h200', 'key2', '[]', 'online', 0, 1, 20), ('n1', 'o1', 'host1', 'h200', 'key1', '[]', 'online', 0, 1, 10),
+                ('n3', 'o2', 'host3', 'a100', 'key3', '[]', 'online', 0, 1, 30)",
+        "INSERT INTO node_resource_slots (id, node_id, profile, state, fabric_claim_mode, partition_ids, capacity_metadata, health_state, health_detail, state_since_us, version, created_us)
+         VALUES ('l1', 'n1', 'x', 'disabled', 'none', '[]', '{}', 'ok', '', 0, 1, 0)",
+        "INSERT INTO allocations (id, tenant_id, project_id, name, sku_id, region_id, shape, gpu_count, desired, observed, state, state_since_us, version, created_us)
+         VALUES ('a1', 't1', 'p1', 'x', 'q1', 'r1', 'gpu_slice', 1, '{}', '{}', 'running', 0, 1, 0)",
+        "INSERT INTO node_tasks (id, node_id, allocation_id, kind, fence_incarnation, fence_generation, attempt, state, state_since_us, input, progress, output, deadline_us, wait_code, look_us, faults, last_fault, version, created_us)
+         VALUES ('w1', 'n1', 'a1', 'slice.vm_provision', 1, 2, 3, 'failed', 4, '{\"slots\":[]}', 'half', '{}', 5, 'w', 6, 7, 'f', 8, 9)",
+    ];
+    both_places(|place| {
+        let old = Db::open(&DbConfig { migrations: &MIGRATIONS[..BEFORE], ..place.config() }).unwrap();
+        old.write(|tx| OLD.iter().try_for_each(|sql| tx.execute(sql, &[]).map(drop))).unwrap();
+        drop(old);
+        let cells = |db: &Db, sql: &'static str| {
+            db.read(move |tx| {
+                let rows = tx.query(sql, &[])?;
+                rows.iter().map(|row| row.text(0).map(str::to_owned)).collect::<Result<Vec<_>, StoreError>>()
+            })
+            .unwrap()
+        };
+        let db = place.open();
+        let nodes = "SELECT id || ' ' || number || ' ' || pool_number || ' ' || promoted_us || ' ' || desired || ' ' || agent_boot \
+                     FROM nodes ORDER BY id";
+        assert_eq!(cells(&db, nodes), ["n1 1 1 10 in_service 0", "n2 2 2 20 in_service 0", "n3 3 1 30 in_service 0"]);
+        let orders = "SELECT id || ' ' || node_id || ' ' || allocation_id || ' ' || kind || ' ' || fence_incarnation || \
+                      fence_generation || attempt || ' ' || state || ' ' || state_since_us || input || progress || output || \
+                      deadline_us || wait_code || look_us || faults || last_fault || version || created_us FROM node_tasks";
+        assert_eq!(cells(&db, orders), [r#"w1 n1 a1 slice.vm_provision 123 failed 4{"slots":[]}half{}5w67f89"#]);
+        let slots = "SELECT id || ' ' || drifted || ' ' || approved_by FROM node_resource_slots";
+        assert_eq!(cells(&db, slots), ["l1 0 "]);
+    });
+}
+
 #[test]
 fn a_store_from_the_future_or_with_another_past_is_refused() {
     const KNOWN: usize = 2;

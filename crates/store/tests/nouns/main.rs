@@ -3,6 +3,8 @@
 #![allow(clippy::unwrap_used, clippy::too_many_lines, clippy::cloned_ref_to_slice_refs, missing_docs)]
 
 mod chronicle;
+mod enrollment;
+mod hosts;
 mod identity;
 mod invariants;
 mod living;

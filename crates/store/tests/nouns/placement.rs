@@ -213,14 +213,15 @@ fn an_order_is_given_handed_out_and_answered_once() {
         let made = id.clone();
         let task = write(&db, move |tx, stamp| {
             let (row, task) = (allocation(tx, &made)?, order(tx, &made, TaskKind::SliceVmProvision, stamp.now)?);
-            tasks::insert(tx, stamp, TaskNew { task: &task, tenant_id: &row.tenant_id, project_id: &row.project_id })?;
+            tasks::insert(tx, stamp, TaskNew { task: &task, owner: Some((&row.tenant_id, &row.project_id)) })?;
             Ok(task)
         })
         .unwrap();
         let (node_id, given) = (site.node_id.clone(), task.clone());
         write(&db, move |tx, stamp| {
             let open = tasks::open_for_node(tx, &node_id, 10)?;
-            assert_eq!(open.iter().map(store::tasks::TaskRow::order).collect::<Vec<_>>(), [given.clone()]);
+            let orders = open.iter().map(store::tasks::TaskRow::order).collect::<Result<Vec<_>, _>>()?;
+            assert_eq!(orders, [given.clone()]);
             assert_eq!(open[0].life.look, Some(given.deadline));
             assert_eq!(
                 tasks::finish(tx, stamp, &open[0], &answer(&open[0])),
@@ -277,8 +278,8 @@ fn an_order_that_ran_out_of_time_makes_room_for_the_next_attempt() {
             assert_eq!(tasks::latest(tx, &made, TaskKind::SliceVmRelease)?, None);
             assert_eq!(tasks::of_allocation(tx, &made)?.len(), 2);
             let row = allocation(tx, &made)?;
-            let again = model::task::Task { id: fresh!(TaskId), ..latest.order() };
-            let new = TaskNew { task: &again, tenant_id: &row.tenant_id, project_id: &row.project_id };
+            let again = model::task::Task { id: fresh!(TaskId), ..latest.order()? };
+            let new = TaskNew { task: &again, owner: Some((&row.tenant_id, &row.project_id)) };
             let twice = tx.savepoint(|tx| tasks::insert(tx, stamp, new));
             assert!(matches!(twice, Err(StoreError::UniqueViolation { .. })));
             Ok(())

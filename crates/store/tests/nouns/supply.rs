@@ -28,8 +28,11 @@ fn regions_pools_and_skus_are_kept_changed_and_erased_only_when_unused() {
 
             let pool = pools::get(tx, &at.pool_id)?.unwrap();
             assert_eq!(pools::by_slug(tx, &pool.slug)?, Some(pool.clone()));
-            pools::update(tx, stamp, &pool, &"Big".parse().unwrap(), false)?;
-            assert!(!pools::list(tx, Some(&at.region_id), Page::first(5))?[0].slices_enabled);
+            let name = "Big".parse().unwrap();
+            let changed = pools::PoolTerms { name: &name, slices_enabled: false, private_range: Some("10.64.0.0/12") };
+            pools::update(tx, stamp, &pool, changed)?;
+            let pool = pools::list(tx, Some(&at.region_id), Page::first(5))?.remove(0);
+            assert_eq!((pool.slices_enabled, pool.private_range.as_deref()), (false, Some("10.64.0.0/12")));
 
             let sku = skus::get(tx, &at.sku_id)?.unwrap();
             assert_eq!(sku.terms, terms());
@@ -149,7 +152,7 @@ fn slots_never_share_a_device_and_are_sold_only_when_complete() {
         let site = site(&db, 1);
         let insert = |parts: slots::SlotParts, available: bool| {
             let (id, node_id) = (fresh!(SlotId), site.node_id.clone());
-            let new = SlotNew { id: id.clone(), node_id, profile: "h200".into(), available, parts };
+            let new = SlotNew { id: id.clone(), node_id, profile: "h200".into(), available, parts, approval: None };
             write(&db, move |tx, stamp| slots::insert_all(tx, stamp, std::slice::from_ref(&new))).map(|()| id)
         };
         let taken = slot(&db, &site.slot_ids[0]).parts;
@@ -278,6 +281,7 @@ fn the_fleet_is_loaded_whole_or_by_node() {
             profile: "h200".into(),
             available: false,
             parts: slots::SlotParts { private_ip: None, ..parts() },
+            approval: None,
         };
         write(&db, move |tx, stamp| slots::insert_all(tx, stamp, std::slice::from_ref(&incomplete))).unwrap();
         placed(&db, &site, &site.slot_ids[..1]);

@@ -8,7 +8,7 @@ use model::identity::{MemberRole, PrincipalKind};
 use model::proof::{Proof, StepEvidence, WipeStep};
 use model::sku::CapacityShape;
 use model::supply::{FabricClaimMode, GpuModel, SlotState};
-use model::task::{Fence, Task, TaskKind, TaskResult, TaskSlot};
+use model::task::{Fence, GuestOrder, Task, TaskInput, TaskKind, TaskResult, TaskSlot};
 use model::{
     AllocationId, IdBits, MemberId, NodeId, PoolId, PrincipalId, ProjectId, RegionId, SkuId, SlotId, TenantId,
     Timestamp,
@@ -199,6 +199,9 @@ pub fn node(db: &Db, pool_id: &PoolId) -> NodeId {
             gpu_model: GpuModel::H200Sxm,
             public_key: &key,
             partitions: "[[1],[2]]",
+            hardware_serial: None,
+            profiles: "[]",
+            promoted: Some(stamp.now),
         };
         nodes::insert(tx, stamp, new)
     })
@@ -214,6 +217,7 @@ pub fn slots_on(db: &Db, node_id: &NodeId, count: usize) -> Vec<SlotId> {
             profile: "h200".into(),
             available: true,
             parts: parts(),
+            approval: None,
         })
         .collect();
     let ids = new.iter().map(|slot| slot.id.clone()).collect();
@@ -236,6 +240,7 @@ pub fn site(db: &Db, slot_count: usize) -> Site {
             name: &name,
             gpu_model,
             slices_enabled: true,
+            private_range: None,
         };
         pools::insert(tx, stamp, new)?;
         skus::insert(tx, stamp, &sku, &slugs[2], (CapacityShape::GpuSlice, gpu_model), &terms())
@@ -321,20 +326,20 @@ pub fn order(tx: &mut Tx<'_>, id: &AllocationId, kind: TaskKind, now: Timestamp)
     let held = slots::of_allocation(tx, id)?;
     let attempt = tasks::latest(tx, id, kind)?.map_or(1, |task| task.fence.attempt + 1);
     let generation = held.iter().map(|slot| slot.use_generation).max().unwrap_or(1);
+    let slots = held.iter().map(|slot| TaskSlot {
+        slot_id: slot.id.clone(),
+        use_generation: slot.use_generation,
+        nonce: slot.wipe_nonce.clone(),
+    });
+    let guest = GuestOrder { allocation_id: id.clone(), slots: slots.collect() };
     Ok(Task {
         id: fresh!(TaskId),
         node_id: row.node_id.unwrap(),
-        allocation_id: id.clone(),
-        kind,
+        input: match kind {
+            TaskKind::SliceVmRelease => TaskInput::SliceVmRelease(guest),
+            _ => TaskInput::SliceVmProvision(guest),
+        },
         fence: Fence { incarnation: 1, generation, attempt },
-        slots: held
-            .iter()
-            .map(|slot| TaskSlot {
-                slot_id: slot.id.clone(),
-                use_generation: slot.use_generation,
-                nonce: slot.wipe_nonce.clone(),
-            })
-            .collect(),
         deadline: now.plus_seconds(60),
     })
 }
@@ -344,7 +349,7 @@ pub fn ordered(db: &Db, id: &AllocationId, kind: TaskKind) -> TaskRow {
     let made = id.clone();
     write(db, move |tx, stamp| {
         let (row, task) = (allocation(tx, &made)?, order(tx, &made, kind, stamp.now)?);
-        tasks::insert(tx, stamp, TaskNew { task: &task, tenant_id: &row.tenant_id, project_id: &row.project_id })?;
+        tasks::insert(tx, stamp, TaskNew { task: &task, owner: Some((&row.tenant_id, &row.project_id)) })?;
         let given = tasks::get(tx, &task.id)?.ok_or(StoreError::NotFound)?;
         tasks::deliver_all(tx, stamp, &[given])?;
         tasks::get(tx, &task.id)?.ok_or(StoreError::NotFound)

@@ -154,10 +154,13 @@ fn sources_read(root: &Path, dir: &Path, krate: &str, into: &mut Vec<Source>) ->
     while let Some(dir) = open.pop() {
         let entries = std::fs::read_dir(&dir).map_err(|error| format!("{}: {error}", dir.display()))?;
         for entry in entries {
-            let path = entry.map_err(|error| format!("{}: {error}", dir.display()))?.path();
+            let entry = entry.map_err(|error| format!("{}: {error}", dir.display()))?;
+            // Links are not followed: fixtures of hosts have many, and sources have none.
+            let is_dir = entry.file_type().is_ok_and(|kind| kind.is_dir());
+            let path = entry.path();
             let hidden = path.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'));
             let is_target = path.file_name().is_some_and(|name| name == "target");
-            if path.is_dir() && !hidden && !is_target {
+            if is_dir && !hidden && !is_target {
                 open.push(path);
             } else if path.extension().is_some_and(|extension| extension == "rs") {
                 let text = text_read(&path)?;

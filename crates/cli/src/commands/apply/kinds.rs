@@ -5,9 +5,9 @@
 use api::{
     Endpoint, Nothing,
     catalog::{
-        PoolCreate, PoolCreateBody, PoolList, PoolPath, PoolShow, PoolUpdate, PoolView, RegionCreate, RegionCreateBody,
-        RegionList, RegionPath, RegionShow, RegionUpdate, RegionView, SkuCreate, SkuCreateBody, SkuList, SkuPath,
-        SkuShow, SkuUpdate, SkuView,
+        Cidr, PoolCreate, PoolCreateBody, PoolList, PoolPath, PoolShow, PoolUpdate, PoolView, RegionCreate,
+        RegionCreateBody, RegionList, RegionPath, RegionShow, RegionUpdate, RegionView, SkuCreate, SkuCreateBody,
+        SkuList, SkuPath, SkuShow, SkuUpdate, SkuView,
     },
     endpoint::Part,
     tenancy::{
@@ -173,6 +173,8 @@ pub struct Pool {
     gpu_model: GpuModel,
     #[serde(default, deserialize_with = "api::endpoint::not_null", skip_serializing_if = "Option::is_none")]
     slices_enabled: Option<bool>,
+    #[serde(default, deserialize_with = "api::endpoint::not_null", skip_serializing_if = "Option::is_none")]
+    private_range: Option<Cidr>,
 }
 
 impl Kind for Pool {
@@ -208,7 +210,8 @@ impl Kind for Pool {
         let region_id = known.regions.get(&self.region)?.clone();
         let (slug, name, gpu_model) = (self.slug.clone(), self.name.clone(), self.gpu_model);
         let slices_enabled = self.slices_enabled.unwrap_or(false);
-        Some((Nothing {}, PoolCreateBody { region_id, slug, name, gpu_model, slices_enabled }))
+        let private_range = self.private_range;
+        Some((Nothing {}, PoolCreateBody { region_id, slug, name, gpu_model, slices_enabled, private_range }))
     }
     fn shown(view: &PoolView, known: &Known) -> Result<Fields, Failure> {
         let mut shown = fields(view)?;

@@ -1,10 +1,12 @@
 //! `make bench`: what the platform does on this machine, each figure beside a limit measured in the same run.
 //!
-//! Prints one line a figure, `BENCH name value unit limit ratio`, the median of five runs, and writes the same as JSON to
+//! Prints one line a figure, `BENCH name value unit limit ratio`, the median of its runs, and writes the same as JSON to
 //! `target/bench/`. These are measurements, never tests: nothing here fails because the machine was busy.
 //! The server under load is the release binary in a process of its own, so its CPU and memory are its own.
 
+mod agents;
 mod commits;
+mod discovery;
 mod disk;
 mod figure;
 mod http;
@@ -17,12 +19,19 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     let wanted: Vec<String> = std::env::args().skip(1).collect();
+    if let [word, rest @ ..] = wanted.as_slice()
+        && word == agents::LOAD_WORD
+    {
+        return agents::load(rest);
+    }
     let is_wanted = |name: &str| wanted.is_empty() || wanted.iter().any(|word| word == name);
-    let mut report = Report::new("foundation");
-    let outcome = run(&mut report, is_wanted);
-    if let Err(why) = report.write() {
-        figure::complain(&format!("the report could not be written: {why}"));
-        return ExitCode::FAILURE;
+    let (mut foundation, mut supply) = (Report::new("foundation"), Report::new("supply"));
+    let outcome = measure_foundation(&mut foundation, is_wanted).and_then(|()| measure_supply(&mut supply, is_wanted));
+    for report in [foundation, supply] {
+        if let Err(why) = report.write() {
+            figure::complain(&format!("the report could not be written: {why}"));
+            return ExitCode::FAILURE;
+        }
     }
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
@@ -33,7 +42,10 @@ fn main() -> ExitCode {
     }
 }
 
-fn run(report: &mut Report, is_wanted: impl Fn(&str) -> bool) -> Result<(), String> {
+fn measure_foundation(report: &mut Report, is_wanted: impl Fn(&str) -> bool) -> Result<(), String> {
+    if !["commits", "start", "idle", "http"].into_iter().any(&is_wanted) {
+        return Ok(());
+    }
     let syncs_per_s = disk::syncs_per_second(report)?;
     if is_wanted("commits") {
         commits::measure(report, syncs_per_s)?;
@@ -46,6 +58,16 @@ fn run(report: &mut Report, is_wanted: impl Fn(&str) -> bool) -> Result<(), Stri
     }
     if is_wanted("http") {
         http::measure(report, syncs_per_s)?;
+    }
+    Ok(())
+}
+
+fn measure_supply(report: &mut Report, is_wanted: impl Fn(&str) -> bool) -> Result<(), String> {
+    if is_wanted("discovery") {
+        discovery::measure(report)?;
+    }
+    if is_wanted("agents") {
+        agents::measure(report)?;
     }
     Ok(())
 }

@@ -17,6 +17,8 @@ pub struct Server {
     child: Child,
     /// `127.0.0.1:PORT`.
     pub address: String,
+    /// Where agents reach it, when the words asked for that.
+    pub agents: Option<String>,
     /// From the start of the process to the first ready answer.
     pub ready_after: Duration,
 }
@@ -32,18 +34,22 @@ impl Server {
             .stderr(Stdio::null())
             .spawn()
             .map_err(|error| format!("{} did not start: {error}", binary().display()))?;
-        let mut first = String::new();
-        let output = child.stdout.take().ok_or("no standard output")?;
-        BufReader::new(output).read_line(&mut first).map_err(|error| error.to_string())?;
-        let address =
-            first.trim().strip_prefix("http://").ok_or_else(|| format!("expected a URL, got {first:?}"))?.to_owned();
+        let mut output = BufReader::new(child.stdout.take().ok_or("no standard output")?);
+        let mut line_after = |beginning: &str| {
+            let mut line = String::new();
+            output.read_line(&mut line).map_err(|error| error.to_string())?;
+            let rest = line.trim().strip_prefix(beginning).map(str::to_owned);
+            rest.ok_or_else(|| format!("expected {beginning}…, got {line:?}"))
+        };
+        let address = line_after("http://")?;
+        let agents = if words.contains(&"--agents-listen") { Some(line_after("agents https://")?) } else { None };
         while get(&address, "/readyz") != Some(200) {
             if started.elapsed() > Duration::from_secs(60) {
                 return Err("not ready within a minute".into());
             }
             std::thread::sleep(Duration::from_millis(5));
         }
-        Ok(Self { child, address, ready_after: started.elapsed() })
+        Ok(Self { child, address, agents, ready_after: started.elapsed() })
     }
 
     /// The process.

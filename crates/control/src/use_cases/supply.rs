@@ -1,0 +1,44 @@
+//! How hosts become capacity: looked at, compared, approved slot by slot, promoted, drained, repaired. Everything here is an
+//! operator's, but for the counts of what can be had, which everybody reads.
+
+mod approval;
+mod grants;
+mod looks;
+mod node_wishes;
+mod slots;
+
+use api::{
+    Code, Problem,
+    supply::{AvailabilityList, AvailabilityShow},
+};
+use store::principals;
+
+use crate::front_door::{Answer, Ctx, Input, Refusal, Route, internal, route};
+
+pub(super) fn routes() -> Vec<Route> {
+    let mut all = vec![route::<AvailabilityShow>(availability_show)];
+    all.extend(node_wishes::routes());
+    all.extend(looks::routes());
+    all.extend(slots::routes());
+    all.extend(grants::routes());
+    all
+}
+
+fn availability_show(ctx: &mut Ctx<'_, '_>, _: Input<AvailabilityShow>) -> Result<Answer<AvailabilityList>, Refusal> {
+    ctx.platform()?;
+    let now = ctx.now();
+    let list = ctx.availability.read(ctx.tx, now)?;
+    Ok(Answer::new(list.as_ref().clone()))
+}
+
+/// What the caller is called, for records that people read.
+fn caller_name(ctx: &mut Ctx<'_, '_>) -> Result<String, Refusal> {
+    let caller = principals::get(ctx.tx, &ctx.caller.principal_id)?.ok_or_else(internal)?;
+    Ok(caller.name)
+}
+
+/// A problem whose parts are listed one by one, each as (pointer, detail).
+fn listed(code: Code, detail: String, parts: impl IntoIterator<Item = (String, String)>) -> Refusal {
+    let problem = Problem::new(code, detail);
+    parts.into_iter().fold(problem, |problem, (pointer, detail)| problem.with_field(pointer, detail)).into()
+}
