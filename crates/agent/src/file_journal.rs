@@ -32,13 +32,17 @@ pub struct FileJournal {
     file: File,
     bytes: u64,
     survives: Survives,
-    _lock: File,
+    _lock: Lock,
 }
 
 impl FileJournal {
     /// Opens or creates it, and cuts off a torn tail. Only the owner may read it.
     pub fn open(path: &Path, survives: Survives) -> Result<Self, JournalFault> {
-        let lock = locked(&path.with_extension("lock"))?;
+        let lock = match Lock::take(&path.with_extension("lock")) {
+            Ok(lock) => lock,
+            Err(TryLockError::WouldBlock) => return Err(JournalFault::InUse(path.display().to_string())),
+            Err(TryLockError::Error(error)) => return Err(fault(path, error)),
+        };
         let before = match fs::read(path) {
             Ok(bytes) => bytes,
             Err(error) if error.kind() == io::ErrorKind::NotFound => vec![],
@@ -102,6 +106,27 @@ impl Journal for FileJournal {
     }
 }
 
+/// A file that one process at a time can hold. It is let go when this is dropped, and by the kernel when the process dies.
+#[derive(Debug)]
+pub struct Lock(File);
+
+impl Lock {
+    /// Takes it, or says at once that somebody else has it.
+    pub fn take(path: &Path) -> Result<Self, TryLockError> {
+        let opened = private(path, OpenOptions::new().write(true).create(true).truncate(false));
+        let file = opened.map_err(TryLockError::Error)?;
+        file.try_lock()?;
+        Ok(Self(file))
+    }
+}
+
+impl Drop for Lock {
+    // Closing is not enough: a program that is being started at this moment has a copy of the file until it runs.
+    fn drop(&mut self) {
+        let _ = self.0.unlock();
+    }
+}
+
 /// Replaces a file at once: after a kill or a power cut either the old or the new one is there. Only the owner may read it.
 pub fn replace_file(path: &Path, contents: &[u8]) -> io::Result<()> {
     let beside = path.with_extension("new");
@@ -119,16 +144,6 @@ fn private(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
 fn folder_sync(path: &Path) -> io::Result<()> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or_else(|| Path::new("."));
     File::open(folder)?.sync_all()
-}
-
-fn locked(path: &Path) -> Result<File, JournalFault> {
-    let file = private(path, OpenOptions::new().write(true).create(true).truncate(false))
-        .map_err(|error| fault(path, error))?;
-    match file.try_lock() {
-        Ok(()) => Ok(file),
-        Err(TryLockError::WouldBlock) => Err(JournalFault::InUse(path.display().to_string())),
-        Err(TryLockError::Error(error)) => Err(fault(path, error)),
-    }
 }
 
 fn line(record: &Record) -> io::Result<String> {

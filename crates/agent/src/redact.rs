@@ -138,7 +138,7 @@ impl Names {
 
 // Values of the same form, with a number at the end.
 fn invented(value: &str, number: usize) -> String {
-    let start = value.find(|c: char| c == '.' || c == '-').filter(|at| *at <= 4).map_or(0, |at| at + 1);
+    let start = value.find(['.', '-']).filter(|at| *at <= 4).map_or(0, |at| at + 1);
     let places = value[start..].chars().filter(char::is_ascii_alphanumeric).count();
     let hexadecimal = value[start..].chars().all(|c| c.is_ascii_hexdigit() || !c.is_ascii_alphanumeric());
     let number = if hexadecimal { format!("{number:x}") } else { number.to_string() };

@@ -4,7 +4,7 @@
 //! others can read is refused, and so is a second process on it.
 
 use crate::{
-    file_journal::replace_file,
+    file_journal::{Lock, replace_file},
     wire::{
         credential::{Credential, CredentialFault, NodeKey},
         trust::AuthorityPin,
@@ -14,9 +14,9 @@ use model::NodeId;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::{
-    fs::{self, DirBuilder, File, OpenOptions, TryLockError},
+    fs::{self, DirBuilder, TryLockError},
     io,
-    os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt},
+    os::unix::fs::{DirBuilderExt, PermissionsExt},
     path::{Path, PathBuf},
 };
 
@@ -103,15 +103,12 @@ impl StateDir {
     }
 
     /// Keeps every other agent away from it for as long as the answer lives.
-    pub fn lock(&self) -> Result<File, StateFault> {
+    pub fn lock(&self) -> Result<Lock, StateFault> {
         let path = self.folder.join("lock");
-        let opened = OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(&path);
-        let file = opened.map_err(|error| unusable(&path, &error))?;
-        match file.try_lock() {
-            Ok(()) => Ok(file),
-            Err(TryLockError::WouldBlock) => Err(StateFault::InUse(self.folder.display().to_string())),
-            Err(TryLockError::Error(error)) => Err(unusable(&path, &error)),
-        }
+        Lock::take(&path).map_err(|fault| match fault {
+            TryLockError::WouldBlock => StateFault::InUse(self.folder.display().to_string()),
+            TryLockError::Error(error) => unusable(&path, &error),
+        })
     }
 
     /// Where the journal lies.

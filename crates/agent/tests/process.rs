@@ -78,14 +78,7 @@ impl Running {
         assert!(Command::new("kill").args([name, &self.0.id().to_string()]).status().unwrap().success());
     }
     fn ended(&mut self) -> ExitStatus {
-        let late = Instant::now() + PATIENCE;
-        loop {
-            if let Some(status) = self.0.try_wait().unwrap() {
-                return status;
-            }
-            assert!(Instant::now() < late, "the agent does not end");
-            thread::sleep(Duration::from_millis(5));
-        }
+        until(|| self.0.try_wait().unwrap())
     }
     fn killed(mut self) {
         self.0.kill().unwrap();
@@ -111,6 +104,17 @@ fn look(n: u8, attempt: i64) -> Task {
         input: TaskInput::SliceTopologyDiscover {},
         fence: Fence { incarnation: 1, generation: 0, attempt },
         deadline: Timestamp::from_micros(i64::MAX),
+    }
+}
+
+fn until<T>(mut found: impl FnMut() -> Option<T>) -> T {
+    let late = Instant::now() + PATIENCE;
+    loop {
+        if let Some(found) = found() {
+            return found;
+        }
+        assert!(Instant::now() < late, "waited for ever");
+        thread::sleep(Duration::from_millis(5));
     }
 }
 
@@ -287,6 +291,26 @@ fn a_refused_node_calls_ever_more_slowly_and_comes_back_with_a_new_token() {
     let boot = control.until("a heartbeat", |mind| mind.calls.iter().skip(calls).find_map(|call| boots(&call.said)));
     assert_eq!(boot, 2, "the journal went on");
     control.tell(|mind| assert_ne!(mind.enrolled[0].csr_pem, mind.enrolled[1].csr_pem, "another key"));
+}
+
+#[test]
+fn a_node_whose_certificate_has_ended_says_so_and_comes_back_with_a_new_token() {
+    let (control, host) = (SmallControl::start(), TestHost::new("gpe_one"));
+    control.tell(|mind| {
+        mind.tokens.push("gpe_one".to_owned());
+        mind.certificate_age = Duration::from_secs(25 * 3600);
+    });
+    let log = fs::File::create(host.path("log")).unwrap();
+    let _agent = Running(host.command(&control, "run").stderr(log).spawn().unwrap());
+    let said = until(|| Some(fs::read_to_string(host.path("log")).unwrap()).filter(|log| log.contains("has ended")));
+    assert!(said.contains("the server refused our certificate"), "{said}");
+    control.tell(|mind| {
+        assert!(mind.calls.iter().all(|call| call.path.ends_with("enroll")), "nothing else gets through");
+        mind.tokens.push("gpe_two".to_owned());
+        mind.certificate_age = Duration::ZERO;
+    });
+    host.token("gpe_two");
+    control.until("a message", |mind| mind.calls.iter().any(|call| call.path == MESSAGES_PATH).then_some(()));
 }
 
 #[test]

@@ -45,8 +45,13 @@ fn afternoon(last_use_ends: bool) -> Vec<Task> {
     plan.iter().zip(1..).map(|((kind, generation, attempt), n)| order(n, *kind, *generation, *attempt)).collect()
 }
 
+/// How many afternoons: the full count is for long campaigns.
+fn afternoons() -> u32 {
+    if std::env::var_os("GPUAAS_SOAK").is_some() { 10_000 } else { 1000 }
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(300))]
+    #![proptest_config(ProptestConfig::with_cases(afternoons()))]
 
     #[test]
     fn the_host_ends_where_the_newest_order_wants_it(

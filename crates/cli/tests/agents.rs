@@ -129,7 +129,8 @@ impl<'a> World<'a> {
         for entry in fs::read_dir(self.home).unwrap().flatten() {
             if let Ok(log) = fs::read_to_string(entry.path().join("log")) {
                 let lines: Vec<&str> = log.lines().collect();
-                text += &format!("{}:\n{}\n", entry.path().display(), lines[lines.len().saturating_sub(3)..].join("\n"));
+                text +=
+                    &format!("{}:\n{}\n", entry.path().display(), lines[lines.len().saturating_sub(3)..].join("\n"));
             }
         }
         text

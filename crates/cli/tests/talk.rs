@@ -384,7 +384,8 @@ fn ctrl_c_ends_the_wait_and_not_the_work() {
 fn server_strings_cannot_drive_the_terminal() {
     let mut node = value!({
         "id": id("nod"), "pool_id": id("pol"), "name": "h200\u{1b}]0;owned\u{7}\u{9b}2J\u{202e}", "gpu_model": "h200-sxm", "occupancy": "free",
-        "execution": "online", "projected": "fine", "progress": { "since": "2026-01-31T12:00:00.000Z" }, "version": 1, "created_at": "2026-01-31T12:00:00.000Z"
+        "execution": "online", "desired": "in_service", "posture": "fully_available", "projected": "fine", "profiles": [], "promotion_needs": [],
+        "agent_boot": 1, "incidents": 0, "progress": { "since": "2026-01-31T12:00:00.000Z" }, "version": 1, "created_at": "2026-01-31T12:00:00.000Z"
     });
     let shown = node.clone();
     let fake = Fake::new(move |asked| {

@@ -90,8 +90,10 @@ pub struct SlotRequest {
     /// Its devices.
     pub devices: SlotDevices,
     /// The GPU's own unique name, when the request names it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gpu_uuid: Option<String>,
     /// The addresses that the pool's guests may have.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pool_range: Option<Cidr>,
 }
 
@@ -106,6 +108,7 @@ pub struct TakenSlot {
     /// Its devices.
     pub devices: SlotDevices,
     /// Its GPU's own unique name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gpu_uuid: Option<String>,
 }
 

@@ -41,20 +41,27 @@ text_enum! {
 #[serde(deny_unknown_fields)]
 pub struct Candidate {
     /// The GPU's family, when it is one that is sold.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gpu_model: Option<GpuModel>,
     /// The GPU's own unique name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gpu_uuid: Option<String>,
     /// The devices, with the suggested MAC and address.
     pub devices: SlotDevices,
     /// Where the disk sits.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nvme_pci_address: Option<PciAddress>,
     /// How close the disk is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nvme_closeness: Option<Closeness>,
     /// The physical function that the fabric function was cut from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fabric_parent_pci_address: Option<PciAddress>,
     /// How close the fabric function is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fabric_closeness: Option<Closeness>,
     /// Suggested names and addresses; empty when the GPU has no number to make them from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub suggestion: Option<Suggestion>,
     /// What is missing before it could be approved.
     pub missing: Vec<DeviceField>,

@@ -45,6 +45,7 @@ pub struct Drift {
     /// What was approved.
     pub approved: String,
     /// What is seen now; empty when nothing is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seen: Option<String>,
     /// The change in words.
     pub detail: String,
@@ -57,14 +58,19 @@ pub struct ApprovedSlot {
     /// Its devices.
     pub devices: SlotDevices,
     /// The GPU's own unique name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gpu_uuid: Option<String>,
     /// The driver the GPU was bound to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gpu_driver: Option<String>,
     /// The GPU's link.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gpu_link: Option<PciLink>,
     /// Where the disk was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nvme_pci_address: Option<PciAddress>,
     /// What the fabric function was cut from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fabric_parent_pci_address: Option<PciAddress>,
 }
 

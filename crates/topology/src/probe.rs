@@ -24,6 +24,7 @@ pub const CAPTURE: &str = "probe/capture.json";
 #[serde(deny_unknown_fields)]
 pub struct NvmlProbe {
     /// The driver's version.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub driver_version: Option<String>,
     /// Its GPUs.
     pub gpus: Vec<NvmlGpu>,
@@ -36,22 +37,31 @@ pub struct NvmlGpu {
     /// Where it sits; joins it with what the kernel shows.
     pub pci_address: String,
     /// Its own unique name, `GPU-…`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub uuid: Option<String>,
     /// The board's serial number.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub serial: Option<String>,
     /// Its number on the board; partitions are written in these.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub module_id: Option<u32>,
     /// The product name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// Memory.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory_mib: Option<u64>,
     /// Firmware version.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub vbios: Option<String>,
     /// Whether it is cut into MIG instances; such a GPU takes no part in the fabric.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mig_enabled: Option<bool>,
     /// Whether memory errors are corrected.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ecc_enabled: Option<bool>,
     /// How many NVLinks are up.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nvlinks: Option<u32>,
 }
 
@@ -86,8 +96,10 @@ pub struct FabricProbe {
     /// Whether it is at work.
     pub state: FabricServiceState,
     /// Its version; it has to match the guests' driver.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
     /// Who may use the switches.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fabric_mode: Option<FabricMode>,
     /// The sets of GPUs it can isolate.
     pub partitions: Vec<FabricPartition>,
@@ -102,6 +114,7 @@ pub struct FabricPartition {
     /// Its GPUs by module id.
     pub gpus: Vec<u32>,
     /// NVLinks for each GPU.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nvlinks: Option<u32>,
 }
 
@@ -157,8 +170,10 @@ pub struct ToolSeen {
     /// Whether it is there.
     pub present: bool,
     /// Where.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
     /// Which version, where that is cheap to ask.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
 }
 

@@ -82,6 +82,7 @@ pub struct ReadinessCheck {
     /// What was found.
     pub detail: String,
     /// What to do, unless it is fine.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub remedy: Option<String>,
     /// Whether that takes a reboot.
     pub reboot_required: bool,

@@ -77,20 +77,27 @@ impl From<DeviceField> for SlotField {
 #[serde(deny_unknown_fields)]
 pub struct SlotDevices {
     /// Where the GPU sits on the PCI bus.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gpu_pci_address: Option<String>,
     /// Which GPU of the board it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gpu_module_id: Option<ModuleId>,
     /// The drive that goes with the GPU, by its own identity rather than by where it is plugged.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nvme_identity: Option<String>,
     /// The guest's management interface.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mgmt_mac: Option<String>,
     /// The guest's address.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub private_ip: Option<String>,
     /// How the slot takes part in the fabric.
     pub fabric_claim_mode: FabricClaimMode,
     /// The fabric function.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fabric_vf_pci_address: Option<String>,
     /// The memory node the GPU hangs off.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub numa_node: Option<u32>,
 }
 

@@ -140,6 +140,7 @@ pub struct Naming {
     /// The node's number in its pool, from 0.
     pub pool_number: u32,
     /// The addresses that the pool's guests get theirs from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pool_range: Option<Cidr>,
 }
 
@@ -152,8 +153,10 @@ pub struct Suggestion {
     /// For the guest's management interface.
     pub mgmt_mac: String,
     /// For the guest.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub private_ip: Option<String>,
     /// Why there is no address.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub private_ip_missing: Option<String>,
     /// The bridge that the node's guests are connected to.
     pub ovs_bridge: String,

@@ -50,8 +50,7 @@ pub fn version(text: &str) -> Option<String> {
 
 /// Who may use the switches, from the configuration file. The last line that says so counts.
 pub fn mode(configuration: &str) -> Option<FabricMode> {
-    let lines = configuration.lines().filter_map(|line| line.trim().strip_prefix("FABRIC_MODE="));
-    match lines.last()?.trim() {
+    match configuration.lines().rev().find_map(|line| line.trim().strip_prefix("FABRIC_MODE="))?.trim() {
         "0" => Some(FabricMode::BareMetal),
         "1" => Some(FabricMode::SharedNvswitch),
         "2" => Some(FabricMode::Vgpu),

@@ -64,10 +64,11 @@ pub fn links(status: &str) -> BTreeMap<String, u32> {
         if line.starts_with("GPU ") {
             of = line.rsplit_once("(UUID: ").and_then(|(_, uuid)| uuid.strip_suffix(')')).map(str::to_owned);
             links.extend(of.clone().map(|uuid| (uuid, 0)));
-        } else if line.trim_start().starts_with("Link ") && line.contains("GB/s") {
-            if let Some(count) = of.as_ref().and_then(|uuid| links.get_mut(uuid)) {
-                *count += 1;
-            }
+        } else if line.trim_start().starts_with("Link ")
+            && line.contains("GB/s")
+            && let Some(count) = of.as_ref().and_then(|uuid| links.get_mut(uuid))
+        {
+            *count += 1;
         }
     }
     links

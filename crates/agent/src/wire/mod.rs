@@ -55,9 +55,9 @@ pub enum CallFault {
 }
 
 impl CallFault {
-    /// Whether the control plane knows the node and does not want it, so that only an operator can help.
+    /// Whether the control plane does not accept who the node is, or the other way round, so that only an operator can help.
     pub fn is_refusal(&self) -> bool {
-        matches!(self, Self::Refused { status: 401 | 403, .. })
+        matches!(self, Self::Refused { status: 401 | 403, .. } | Self::Untrusted(_))
     }
 }
 

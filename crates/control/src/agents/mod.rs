@@ -273,6 +273,7 @@ async fn speak(shell: &Arc<Shell>, stream: TlsStream<TcpStream>, address: Socket
     let peer = shown.map(|certificate| Peer::read(shell.door.authority(), certificate));
     let idle = if peer.is_some() { shell.config.idle } else { shell.config.stranger_idle };
     let connection = Arc::new(Connection::new(peer, address));
+    tracing::debug!(node = connection.node().map(tracing::field::display), %address, "connected");
     let service = {
         let door = Arc::clone(&shell.door);
         hyper::service::service_fn(move |request| {

@@ -62,6 +62,11 @@ impl Connection {
     pub(super) fn new(peer: Option<Option<Peer>>, address: SocketAddr) -> Self {
         Self { peer, address: address.ip(), polled: AtomicBool::new(false) }
     }
+
+    /// The node that its certificate names.
+    pub(super) fn node(&self) -> Option<&NodeId> {
+        self.peer.as_ref()?.as_ref().map(|peer| &peer.node_id)
+    }
 }
 
 /// Everything that a call may need.
@@ -171,7 +176,11 @@ impl Door {
         let serving = AssertUnwindSafe(self.serve(request, call, connection)).catch_unwind();
         let answer = match serving.await {
             Ok(Ok(body)) => respond(StatusCode::OK, JSON, body),
-            Ok(Err(problem)) => refused(&problem),
+            Ok(Err(problem)) => {
+                let node = connection.node().map(tracing::field::display);
+                tracing::debug!(node, address = %connection.address, call = name, %problem, "a call was refused");
+                refused(&problem)
+            }
             Err(_) => {
                 tracing::error!("a call of an agent panicked");
                 refused(&internal())

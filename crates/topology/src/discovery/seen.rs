@@ -41,13 +41,17 @@ pub struct Discovery {
     /// Who shares an IOMMU group with whom.
     pub iommu_groups: Vec<IommuGroup>,
     /// What the fabric manager said; empty when it could not be asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fabric_manager: Option<FabricProbe>,
     /// The sets of GPUs that can be isolated, as the fabric manager reported them; empty when it reported none that make
     /// sense.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub partitions: Option<Partitions>,
     /// Which programs are installed; empty when nobody looked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tools: Option<ToolsProbe>,
     /// Where guest images are kept; empty when nobody looked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub image_cache: Option<ImageCacheProbe>,
     /// PCI functions that are nothing of the above.
     pub other: Vec<PciFunction>,
@@ -60,16 +64,22 @@ pub struct Discovery {
 #[serde(deny_unknown_fields)]
 pub struct HostFacts {
     /// Its own name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hostname: Option<String>,
     /// Who made it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub vendor: Option<String>,
     /// Which product it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub product: Option<String>,
     /// Its serial number.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub serial: Option<String>,
     /// Its firmware's version.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bios_version: Option<String>,
     /// The running kernel.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kernel_release: Option<String>,
     /// What the kernel was started with, as far as it matters here: IOMMU, VFIO and hugepage settings, in order.
     pub kernel_arguments: Vec<String>,
@@ -80,10 +90,12 @@ pub struct HostFacts {
     /// Whether it was started by UEFI firmware.
     pub uefi: bool,
     /// Whether Secure Boot is on; empty when the firmware does not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub secure_boot: Option<bool>,
     /// Whether the system asks for a reboot to finish an update.
     pub reboot_pending: bool,
     /// The NVIDIA driver's version, when it is loaded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nvidia_driver_version: Option<String>,
 }
 
@@ -94,8 +106,10 @@ pub struct NumaNode {
     /// Its number.
     pub number: u32,
     /// Its processors, as the kernel lists them: `0-55,112-167`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpus: Option<String>,
     /// Its memory.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory_mib: Option<u64>,
     /// Its huge pages, by size.
     pub hugepages: Vec<Hugepages>,
@@ -110,6 +124,7 @@ pub struct Hugepages {
     /// How many are set aside.
     pub total: u64,
     /// How many of them nobody uses.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub free: Option<u64>,
 }
 
@@ -120,24 +135,33 @@ pub struct PciFunction {
     /// Where it sits.
     pub address: PciAddress,
     /// Who made it: four hex digits.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub vendor_id: Option<String>,
     /// What it is: four hex digits.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device_id: Option<String>,
     /// Who built it into what: two times four hex digits.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub subsystem_id: Option<String>,
     /// What kind of thing it says it is: six hex digits.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub class: Option<String>,
     /// What it is called, when the platform knows its ids.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// The driver it is bound to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub driver: Option<String>,
     /// The IOMMU group it is in; empty when the IOMMU is off.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub iommu_group: Option<u32>,
     /// The memory node it hangs off.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub numa_node: Option<u32>,
     /// The PCIe switches between it and the root, outermost first, each by its upstream port.
     pub switches: Vec<PciAddress>,
     /// Its link; empty for functions that have none of their own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub link: Option<PciLink>,
 }
 
@@ -146,12 +170,16 @@ pub struct PciFunction {
 #[serde(deny_unknown_fields)]
 pub struct PciLink {
     /// How fast it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub speed_mtps: Option<u32>,
     /// How fast it could be.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub speed_mtps_max: Option<u32>,
     /// How wide it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub width: Option<u32>,
     /// How wide it could be.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub width_max: Option<u32>,
 }
 
@@ -174,28 +202,38 @@ pub struct Gpu {
     /// Who made it.
     pub vendor: GpuVendor,
     /// The family it is sold as, when it is one that is sold.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<GpuModel>,
     /// What the driver calls it, or else its ids' name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub product: Option<String>,
     /// Its windows into memory; a guest needs room for them.
     pub bars: Vec<PciBar>,
     /// How it can be reset, best first.
     pub reset_methods: Vec<String>,
     /// Its number on the board; empty when the driver cannot be asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub module_id: Option<ModuleId>,
     /// Its own unique name; empty when the driver cannot be asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub uuid: Option<String>,
     /// Its serial number.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub serial: Option<String>,
     /// Its memory.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory_mib: Option<u64>,
     /// Its firmware.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub vbios: Option<String>,
     /// Whether it is cut into MIG instances.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mig_enabled: Option<bool>,
     /// Whether memory errors are corrected.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ecc_enabled: Option<bool>,
     /// How many NVLinks are up.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nvlinks: Option<u32>,
 }
 
@@ -215,20 +253,27 @@ pub struct PciBar {
 pub struct NvmeDisk {
     /// What it is recognised by, wherever it is plugged: its WWID, else EUI, NGUID or serial number. Empty when a guest
     /// holds it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub identity: Option<String>,
     /// Whether another disk here shows the same identity; neither can be told apart then.
     pub identity_shared: bool,
     /// What the kernel calls it at the moment.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// Where and how it is attached; empty when it is reached over a network.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pci: Option<PciFunction>,
     /// Which product it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
     /// Its serial number.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub serial: Option<String>,
     /// Its firmware's version.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub firmware: Option<String>,
     /// Its size.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub size_bytes: Option<u64>,
     /// What is on it and who uses it.
     pub usage: DiskUsage,
@@ -245,8 +290,10 @@ pub struct DiskUsage {
     /// Whether anybody looked at what is on it.
     pub content_known: bool,
     /// Its table of parts: `gpt`, `dos`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub part_table: Option<String>,
     /// The signature found on it: `ext4`, `linux_raid_member`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub filesystem: Option<String>,
     /// Where it is mounted.
     pub mount_points: Vec<String>,
@@ -265,6 +312,7 @@ pub struct DiskPart {
     /// What the kernel calls it at the moment.
     pub name: String,
     /// Its size.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub size_bytes: Option<u64>,
     /// What is on it and who uses it.
     pub usage: DiskUsage,
@@ -277,10 +325,13 @@ pub struct OtherDisk {
     /// What the kernel calls it at the moment.
     pub name: String,
     /// Where it is attached, when that is a PCI function.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pci_address: Option<PciAddress>,
     /// Which product it is, or what it is called.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
     /// Its size.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub size_bytes: Option<u64>,
     /// Where it or a part of it is mounted, directly or through what is built on top.
     pub mount_points: Vec<String>,
@@ -305,22 +356,29 @@ pub struct FabricFunction {
     /// Whether it is a port or a share of one.
     pub role: FabricRole,
     /// The physical function that a virtual one was cut from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<PciAddress>,
     /// Its number among its parent's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub vf_index: Option<u32>,
     /// The virtual functions cut from a physical one.
     pub vfs: Vec<PciAddress>,
     /// How many could be cut.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub vfs_max: Option<u32>,
     /// Whether it belongs to a BlueField, which carries the host's own traffic.
     pub bluefield: bool,
     /// What the kernel calls it; empty when a guest holds it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rdma_name: Option<String>,
     /// Its own GUID.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub node_guid: Option<String>,
     /// Its card's GUID.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub card_guid: Option<String>,
     /// Its firmware's version.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub firmware: Option<String>,
     /// Its ports.
     pub ports: Vec<FabricPort>,
@@ -345,12 +403,16 @@ pub struct FabricPort {
     /// Its number.
     pub number: u32,
     /// What runs over it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub link_layer: Option<LinkLayer>,
     /// Its state in the kernel's word: `active`, `down`, `init`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub state: Option<String>,
     /// The cable's state in the kernel's word: `linkup`, `polling`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub physical_state: Option<String>,
     /// How fast it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate_mbps: Option<u64>,
 }
 
@@ -361,12 +423,16 @@ pub struct NetworkInterface {
     /// What the kernel calls it.
     pub name: String,
     /// Its hardware address.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hardware_address: Option<String>,
     /// Its state in the kernel's word: `up`, `down`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub state: Option<String>,
     /// How fast it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub speed_mbps: Option<u64>,
     /// The largest packet.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mtu: Option<u32>,
 }
 
@@ -377,6 +443,7 @@ pub struct NetworkFunction {
     /// Where and how it is attached.
     pub pci: PciFunction,
     /// The physical function that a virtual one was cut from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<PciAddress>,
     /// Its network interfaces.
     pub interfaces: Vec<NetworkInterface>,

@@ -219,7 +219,9 @@ impl<'a> Node<'a> {
     async fn exchange(&mut self, said: Vec<ToControl>) -> Result<(), CallFault> {
         let asks = said.iter().any(|message| matches!(message, ToControl::Poll(_)));
         let until_beat = self.beat_at.saturating_duration_since(Instant::now()).as_secs();
-        let wait_s = if asks { until_beat.min(WAIT_S_MAX) } else { 0 };
+        // Until it is known that the node is heard, no answer is held back.
+        let may_wait = asks && self.is_heard == Some(true);
+        let wait_s = if may_wait { until_beat.min(WAIT_S_MAX) } else { 0 };
         let batches = batches(said);
         let last = batches.len().saturating_sub(1);
         for (at, batch) in batches.into_iter().enumerate() {

@@ -40,6 +40,7 @@ fn a_host_is_looked_at_once_at_a_time_and_shows_what_it_has() {
         assert_eq!(fleet.get(&location)["state"], "succeeded");
 
         let seen = fleet.discovery(&node);
+        assert!(!seen.to_string().contains(":null"), "no field is ever null");
         assert_eq!((seen["number"].as_i64(), seen["digest"].as_str().map(str::len)), (Some(1), Some(64)));
         let candidates = seen["candidates"].as_array().unwrap();
         assert_eq!(candidates.len(), 8);
