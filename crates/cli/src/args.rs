@@ -198,7 +198,7 @@ pub enum Command {
     /// Run a whole platform with a simulated fleet on this machine, to try things on
     Dev(crate::commands::dev::Dev),
     /// The key that signs nodes' certificates
-    #[command(subcommand)]
+    #[command(subcommand, after_help = examples!["gpuaas authority init /etc/gpuaas/authority"])]
     Authority(crate::commands::authority::AuthorityCommand),
     /// Check every rule that must always hold against a store, live or not
     Verify(crate::commands::database::Verify),

@@ -251,7 +251,9 @@ fn apply(leader: &Leader, wish: Wish, chosen: Chosen, decision: PlacementDecisio
                 let fence = nodes::raise_generation(tx, stamp, &node)?;
                 let snapshot = write_json(&snapshot_of(sku, &node.name, &locked))?;
                 let claim = NodeClaim { id: ClaimId::from_parts(stamp.now, stamp.bits()), fence, snapshot };
+                // A slot that was approved meanwhile is not among the chosen, and would not be wiped after this use.
                 claims::take_node(tx, &allocation.id, &node.id, &claim, stamp.now)?
+                    && slots::of_node(tx, &node.id)?.len() == locked.len()
             }
         };
         if !claimed {

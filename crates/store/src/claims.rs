@@ -249,6 +249,12 @@ pub fn occupancy(tx: &mut Tx<'_>, node_id: &NodeId) -> Result<OccupancyMode, Sto
     tx.query_one(OCCUPANCY, &[node_id.into()])?.parse(0)
 }
 
+/// The same, and nobody else changes it until the transaction ends.
+pub fn occupancy_held(tx: &mut Tx<'_>, node_id: &NodeId) -> Result<OccupancyMode, StoreError> {
+    tx.execute(LOCK_OCCUPANCY, &[node_id.into()])?;
+    occupancy(tx, node_id)
+}
+
 /// Takes every rule of the schema off the claims (checks, references, unique indexes), so that the planted bugs which
 /// those rules would stop can show. For the simulator's embedded store only.
 #[cfg(feature = "planted-bugs")]

@@ -220,7 +220,8 @@ const STATE: &[Check] = &[
         invariant: "I28",
         sql: "SELECT k.id, 'was given to node ' || k.node_id || ', where its allocation never had a claim' \
               FROM node_tasks k WHERE k.allocation_id IS NOT NULL \
-              AND NOT EXISTS (SELECT 1 FROM allocation_resource_claims c WHERE c.allocation_id = k.allocation_id AND c.node_id = k.node_id) LIMIT $1",
+              AND NOT EXISTS (SELECT 1 FROM allocation_resource_claims c \
+              WHERE c.allocation_id = k.allocation_id AND c.node_id = k.node_id) LIMIT $1",
     },
     Check {
         invariant: "I28",

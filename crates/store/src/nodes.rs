@@ -4,6 +4,7 @@
 
 use model::event::{Change as What, Noun};
 use model::supply::{GpuModel, NodeDesired, NodeState};
+use model::time::MICROS_PER_SECOND;
 use model::{NodeId, PoolId, Timestamp};
 
 use crate::living::{Life, Seen, life_begins_anew, life_columns};
@@ -146,11 +147,17 @@ const NOTE_REVOKED: &str = "UPDATE nodes SET version = version + 1 WHERE id = $1
 const SET_PARTITIONS: &str = "UPDATE nodes SET partitions = $3, version = version + 1 WHERE id = $1 AND version = $2";
 const SET_FOUND: &str = "UPDATE nodes SET partitions = $3, readiness = $4, readiness_us = $5, hardware_serial = $6, \
     version = version + 1 WHERE id = $1 AND version = $2";
-// One document of {node id: micros}. A late heartbeat never moves time back; a node that was not online is looked at.
+// One document of {node id: micros}. A late heartbeat never moves time back; a node that was not online is looked at. An
+// online node need not be looked at before its lease could run out, so its look is pushed on when it comes near: a healthy
+// fleet is never looked at. A look that is due, or as good as due, stays: somebody may have asked for it.
 const HEARTBEATS: &str = "UPDATE nodes SET last_seen_us = CAST(CAST(beat.value AS TEXT) AS BIGINT), \
-    look_us = CASE WHEN state = 'online' THEN look_us WHEN look_us <= $2 THEN look_us - 1 ELSE $2 END \
+    look_us = CASE WHEN state = 'online' AND look_us > $3 AND look_us < $4 \
+    THEN CAST(CAST(beat.value AS TEXT) AS BIGINT) + $5 \
+    WHEN state = 'online' THEN look_us WHEN look_us <= $2 THEN look_us - 1 ELSE $2 END \
     FROM json_each(json(CAST($1 AS TEXT))) AS beat WHERE nodes.id = beat.key \
     AND (last_seen_us IS NULL OR last_seen_us < CAST(CAST(beat.value AS TEXT) AS BIGINT))";
+// Sooner than this a look is somebody's wish.
+const SOON_S: i64 = 2;
 
 fn read(row: &Row) -> Result<NodeRow, StoreError> {
     Ok(NodeRow {
@@ -366,8 +373,14 @@ pub fn note_revoked(tx: &mut Tx<'_>, stamp: &mut Stamp<'_>, node: &NodeRow) -> R
     record::changed(tx, stamp, NOTE_REVOKED, &params, node.change(What::Updated).because(Some("identity_revoked")))
 }
 
-/// Writes down heartbeats that were collected in memory; says how many nodes they moved.
-pub fn heartbeats_flush(tx: &mut Tx<'_>, beats: &[(NodeId, Timestamp)], now: Timestamp) -> Result<u64, StoreError> {
+/// Writes down heartbeats that were collected in memory; says how many nodes they moved. A node is good for `lease_s`
+/// seconds after each.
+pub fn heartbeats_flush(
+    tx: &mut Tx<'_>,
+    beats: &[(NodeId, Timestamp)],
+    now: Timestamp,
+    lease_s: i64,
+) -> Result<u64, StoreError> {
     if beats.is_empty() {
         return Ok(0);
     }
@@ -376,5 +389,12 @@ pub fn heartbeats_flush(tx: &mut Tx<'_>, beats: &[(NodeId, Timestamp)], now: Tim
         let known = latest.get(id.as_str()).and_then(serde_json::Value::as_i64).unwrap_or(0);
         latest.insert(id.as_str().to_owned(), at.as_micros().max(known).into());
     }
-    tx.execute(HEARTBEATS, &[serde_json::Value::Object(latest).to_string().into(), now.into()])
+    let params = [
+        serde_json::Value::Object(latest).to_string().into(),
+        now.into(),
+        now.plus_seconds(SOON_S).into(),
+        now.plus_seconds(lease_s / 2).into(),
+        (lease_s * MICROS_PER_SECOND).into(),
+    ];
+    tx.execute(HEARTBEATS, &params)
 }

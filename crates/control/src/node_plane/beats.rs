@@ -54,7 +54,7 @@ impl Beats {
             std::mem::take(&mut beats.fresh).into_iter().collect()
         };
         let written = batch.clone();
-        let result = db.write(move |tx| nodes::heartbeats_flush(tx, &batch, now));
+        let result = db.write(move |tx| nodes::heartbeats_flush(tx, &batch, now, lifecycle::node::LEASE_S));
         let mut beats = self.lock();
         for (node, at) in written {
             // What could not be written is kept, unless something newer has come.

@@ -210,3 +210,32 @@ fn nodes_with_open_orders_are_told_from_the_rest() {
         drop(idle);
     });
 }
+
+#[test]
+fn a_healthy_node_is_not_looked_at_before_its_lease_could_run_out() {
+    both_engines(|db| {
+        let site = site(&db, 0);
+        let id = site.node_id.clone();
+        write(&db, move |tx, stamp| {
+            let row = nodes::get(tx, &id)?.unwrap();
+            nodes::enter(tx, stamp, &row, model::supply::NodeState::Online, None)?;
+            let mut beat = stamp.now;
+            let mut after = |look_s: i64| {
+                let now = beat.plus_seconds(1);
+                let look = now.plus_seconds(look_s);
+                tx.execute("UPDATE nodes SET look_us = $2 WHERE id = $1", &[(&id).into(), look.into()])?;
+                nodes::heartbeats_flush(tx, &[(id.clone(), beat)], now, 30)?;
+                let moved = nodes::get(tx, &id)?.unwrap().life.look.unwrap();
+                let (kept, pushed) = (moved == look, moved == beat.plus_seconds(30));
+                beat = beat.plus_seconds(1);
+                Ok::<_, StoreError>((kept, pushed))
+            };
+            assert_eq!(after(10)?, (false, true), "it came near and is pushed on");
+            assert_eq!(after(20)?, (true, false), "it is far away");
+            assert_eq!(after(0)?, (true, false), "it is due: somebody may have asked");
+            assert_eq!(after(1)?, (true, false), "and this is as good as due");
+            Ok(())
+        })
+        .unwrap();
+    });
+}

@@ -131,7 +131,7 @@ fn heartbeats_move_time_forward_wake_silent_nodes_and_are_no_transitions() {
         .unwrap();
         let versions = (row(&first).version, row(&second).version);
         let flush = |beats: Vec<(NodeId, model::Timestamp)>| {
-            write(&db, move |tx, stamp| nodes::heartbeats_flush(tx, &beats, stamp.now)).unwrap()
+            write(&db, move |tx, stamp| nodes::heartbeats_flush(tx, &beats, stamp.now, 30)).unwrap()
         };
         let absent = fresh!(NodeId);
         let later = at.plus_seconds(1);

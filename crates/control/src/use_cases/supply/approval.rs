@@ -299,3 +299,27 @@ pub(super) fn taken_meanwhile(error: StoreError) -> Refusal {
     let rule = format!("{}: another slot has just taken it; one that no other slot has", ApprovalRule::UsedByOtherSlot);
     listed(Code::SlotRefused, "1 rule does not let the slot through.".to_owned(), [((*pointer).to_owned(), rule)])
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_rule_of_the_store_names_its_field() {
+        for (constraint, field) in [
+            ("slots_gpu", "/gpu_pci_address"),
+            ("slots_gpu_uuid", "/gpu_pci_address"),
+            ("slots_nvme", "/nvme_identity"),
+            ("slots_mac", "/mgmt_mac"),
+            ("slots_ip", "/private_ip"),
+            ("slots_vf", "/fabric_vf_pci_address"),
+            ("node_resource_slots.mgmt_mac", "/mgmt_mac"),
+        ] {
+            let refusal = taken_meanwhile(StoreError::UniqueViolation { constraint: constraint.to_owned() });
+            let problem = refusal.into_problem();
+            assert_eq!((problem.code, problem.errors[0].pointer.as_str()), (Code::SlotRefused, field), "{constraint}");
+        }
+        let other = taken_meanwhile(StoreError::UniqueViolation { constraint: "events_one_per_version".to_owned() });
+        assert!(matches!(other, Refusal::Store(_)));
+    }
+}

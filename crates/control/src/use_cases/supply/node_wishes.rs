@@ -75,7 +75,7 @@ fn node_disable(ctx: &mut Ctx<'_, '_>, input: Input<NodeDisable>) -> Result<Answ
     if row.desired == NodeDesired::Disabled {
         return Err(state_conflict("The node is out of use already."));
     }
-    if claims::occupancy(ctx.tx, &row.id)? != OccupancyMode::Free {
+    if claims::occupancy_held(ctx.tx, &row.id)? != OccupancyMode::Free {
         return Err(state_conflict("Tenants still hold capacity on the node; drain it and wait until they have left."));
     }
     nodes::wish(ctx.tx, &mut ctx.stamp, &row, NodeDesired::Disabled, input.body.reason.as_str())?;

@@ -235,7 +235,7 @@ fn refuse_if_held(tx: &mut Tx<'_>, slot: &SlotRow) -> Result<(), Refusal> {
 
 /// A tenant who has the whole host has every disk in it, approved or not: what they had must be wiped before it is sold.
 fn refuse_while_held_whole(tx: &mut Tx<'_>, node_id: &model::NodeId) -> Result<(), Refusal> {
-    if claims::occupancy(tx, node_id)? == OccupancyMode::Exclusive {
+    if claims::occupancy_held(tx, node_id)? == OccupancyMode::Exclusive {
         return Err(state_conflict("One tenant holds the whole node; nothing about its slots can be changed now."));
     }
     Ok(())
