@@ -105,7 +105,7 @@ async fn whole(asker: &mut Asker, tokens: &BTreeMap<String, String>) {
     assert_eq!(slugs["regions"], ["eu-north", "us-east"]);
     assert_eq!(slugs["pools"], ["a100-slices", "h200-metal", "h200-slices"]);
     assert_eq!(slugs["tenants"], ["aurora", "borealis"]);
-    assert_eq!((slugs["skus"].len(), slugs["admin/nodes"].len()), (3, 12));
+    assert_eq!((slugs["skus"].len(), slugs["admin/nodes"].len()), (3, 14));
     assert_eq!(tokens.len(), 5);
     for (role, token) in tokens {
         let answer = asker.ask(&Request::get("/api/v1/whoami", token)).await;
