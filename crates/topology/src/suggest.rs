@@ -96,10 +96,25 @@ impl JsonSchema for Cidr {
     }
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         json_schema!({
-            "type": "string", "pattern": "^([0-9]{1,3}\\.){3}[0-9]{1,3}/[0-9]{1,2}$",
+            "type": "string", "pattern": range_pattern(),
             "description": "A range of IPv4 addresses, with no bits set after the prefix", "examples": ["10.64.0.0/12"]
         })
     }
+}
+
+/// The texts that are ranges, as a pattern: for each prefix, what comes after it is zero.
+fn range_pattern() -> String {
+    const ANY: &str = "(25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])";
+    let mut forms = vec![format!("({ANY}\\.){{3}}{ANY}/32")];
+    for whole in 0..4usize {
+        let (before, after) = (format!("{ANY}\\.").repeat(whole), "\\.0".repeat(3 - whole));
+        let cut = (0..8usize).map(|bits| {
+            let steps: Vec<String> = (0..256u32).step_by(1 << (8 - bits)).map(|octet| octet.to_string()).collect();
+            format!("({}){after}/{}", steps.join("|"), 8 * whole + bits)
+        });
+        forms.push(format!("{before}({})", cut.collect::<Vec<_>>().join("|")));
+    }
+    format!("^({})$", forms.join("|"))
 }
 
 /// A hardware address of six bytes.
