@@ -45,11 +45,11 @@ FACTS = {
 ENDING = {
     "token_revoke", "member_remove", "member_update", "operator_remove", "service_account_remove", "tenant_delete",
     "tenant_suspend", "project_delete", "project_suspend", "project_update", "region_update", "region_delete",
-    "sku_update", "sku_delete",
+    "sku_update", "sku_delete", "slot_approve_complete",
 }  # fmt: skip
 
 # What one operation leaves behind, another needs.
-NEEDS = {"project_suspend": "project_resume", "tenant_suspend": "tenant_resume"}
+NEEDS = {"project_suspend": "project_resume", "tenant_suspend": "tenant_resume", "slot_disable": "slot_enable"}
 
 seen = {kind: list(ids) for kind, ids in KNOWN["seen"].items()}
 spared = set(KNOWN["spared"])
@@ -146,6 +146,10 @@ def deepen_body(case):
         # Fields that fit each other and their project do not come about by chance.
         case.path_parameters["project_id"] = KNOWN["launch"]["project_id"]
         case.body = {**KNOWN["launch"]["body"], "name": case.body["name"]}
+    if operation_id(case) == "slot_approve" and KNOWN["approvable"] and dice.random() < 0.5:
+        # Devices that a host has, and that belong together, even less.
+        approval = dice.choice(KNOWN["approvable"])
+        case.path_parameters["node_id"], case.body = approval["node_id"], dict(approval["body"])
 
 
 def deepen_headers(headers, case):
@@ -225,6 +229,11 @@ def what_was_made_is_there(ctx, response, case):
         return
     found, made = fetch(location[0]), response.json()
     assert found.status_code == 200, f"Location {location[0]} answers {found.status_code}"
+    if operation_id(case) == "disk_grant_create":
+        # A grant is told by its disk, and found in the list of its node.
+        grants = found.json()["items"]
+        assert made in grants or "next_page_token" in found.json(), f"Location {location[0]} does not show it"
+        return
     assert found.json()["id"] == made.get("token", made)["id"], f"Location {location[0]} leads to something else"
 
 

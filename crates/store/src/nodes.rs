@@ -149,9 +149,10 @@ const SET_FOUND: &str = "UPDATE nodes SET partitions = $3, readiness = $4, readi
     version = version + 1 WHERE id = $1 AND version = $2";
 // One document of {node id: micros}. A late heartbeat never moves time back; a node that was not online is looked at. An
 // online node need not be looked at before its lease could run out, so its look is pushed on when it comes near: a healthy
-// fleet is never looked at. A look that is due, or as good as due, stays: somebody may have asked for it.
+// fleet is never looked at. A look that is due, or as good as due, stays:
+// somebody may have asked for it. So does one that failed before.
 const HEARTBEATS: &str = "UPDATE nodes SET last_seen_us = CAST(CAST(beat.value AS TEXT) AS BIGINT), \
-    look_us = CASE WHEN state = 'online' AND look_us > $3 AND look_us < $4 \
+    look_us = CASE WHEN state = 'online' AND look_us > $3 AND look_us < $4 AND faults = 0 \
     THEN CAST(CAST(beat.value AS TEXT) AS BIGINT) + $5 \
     WHEN state = 'online' THEN look_us WHEN look_us <= $2 THEN look_us - 1 ELSE $2 END \
     FROM json_each(json(CAST($1 AS TEXT))) AS beat WHERE nodes.id = beat.key \

@@ -18,13 +18,13 @@ mod revocations;
 mod service;
 mod tls;
 
-use std::{net::SocketAddr, sync::Arc, time::Duration};
+use std::{io, net::SocketAddr, sync::Arc, time::Duration};
 
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use rustls::ServerConfig;
 use store::Db;
 use tokio::{
-    net::{TcpListener, TcpStream},
+    net::{TcpListener, TcpSocket, TcpStream},
     sync::{Semaphore, watch},
     task::{JoinHandle, JoinSet},
 };
@@ -139,7 +139,7 @@ pub struct AgentsServer {
 pub async fn start(config: AgentsConfig, parts: AgentsParts) -> Result<AgentsServer, AgentsError> {
     let tls = tls::config(&parts.authority, &config.names, &parts.ports)?;
     let failed = |error| AgentsError::Listen { address: config.listen, error };
-    let listener = TcpListener::bind(config.listen).await.map_err(failed)?;
+    let listener = listen(config.listen).map_err(failed)?;
     let address = listener.local_addr().map_err(failed)?;
     raise_open_files();
     let (stop, stopping) = watch::channel(false);
@@ -147,6 +147,16 @@ pub async fn start(config: AgentsConfig, parts: AgentsParts) -> Result<AgentsSer
     door.prepare().await?;
     let task = tokio::spawn(run(listener, config, tls, door, stopping));
     Ok(AgentsServer { address, stop, task: Some(task) })
+}
+
+/// A fleet that comes back after a power cut knocks all at once, and who finds the queue full waits a second or more.
+const WAITING_CONNECTIONS_MAX: u32 = 4096;
+
+fn listen(address: SocketAddr) -> io::Result<TcpListener> {
+    let socket = if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
+    socket.set_reuseaddr(true)?;
+    socket.bind(address)?;
+    socket.listen(WAITING_CONNECTIONS_MAX)
 }
 
 /// One connection is one open file, and the usual limit is meant for programs with few of them.

@@ -6,7 +6,7 @@ use model::supply::IncidentKind;
 use model::{EnrollmentTokenId, NodeId, PoolId, Timestamp};
 use store::enrollment::{EnrollmentTokenNew, EnrollmentTokenRow};
 use store::testing::both_engines;
-use store::{Db, Page, StoreError, certificates, enrollment, incidents, nodes, tasks};
+use store::{Db, Page, StoreError, certificates, enrollment, incidents, living, nodes, tasks};
 
 use crate::world::{changes, fresh, node, read, site, tick, word, write};
 
@@ -234,6 +234,9 @@ fn a_healthy_node_is_not_looked_at_before_its_lease_could_run_out() {
             assert_eq!(after(20)?, (true, false), "it is far away");
             assert_eq!(after(0)?, (true, false), "it is due: somebody may have asked");
             assert_eq!(after(1)?, (true, false), "and this is as good as due");
+            let row = nodes::get(tx, &id)?.unwrap();
+            living::fault(tx, living::Living::Nodes, id.as_str(), row.life.faults, "it failed", stamp.now)?;
+            assert_eq!(after(10)?, (true, false), "one that failed is tried again when its pause is over");
             Ok(())
         })
         .unwrap();

@@ -218,7 +218,9 @@ impl<'a> Node<'a> {
     // Says it in as many requests as it takes; only the last may be held back.
     async fn exchange(&mut self, said: Vec<ToControl>) -> Result<(), CallFault> {
         let asks = said.iter().any(|message| matches!(message, ToControl::Poll(_)));
-        let until_beat = self.beat_at.saturating_duration_since(Instant::now()).as_secs();
+        // Rounded up: one that came back a moment before the next heartbeat would be asked twice for each.
+        let until_beat = self.beat_at.saturating_duration_since(Instant::now()).as_millis().div_ceil(1000);
+        let until_beat = u64::try_from(until_beat).unwrap_or(WAIT_S_MAX);
         // Until it is known that the node is heard, no answer is held back.
         let may_wait = asks && self.is_heard == Some(true);
         let wait_s = if may_wait { until_beat.min(WAIT_S_MAX) } else { 0 };
