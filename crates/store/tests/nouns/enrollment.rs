@@ -220,7 +220,7 @@ fn a_healthy_node_is_not_looked_at_before_its_lease_could_run_out() {
             let row = nodes::get(tx, &id)?.unwrap();
             nodes::enter(tx, stamp, &row, model::supply::NodeState::Online, None)?;
             let mut beat = stamp.now;
-            let mut after = |look_s: i64| {
+            let mut after = |tx: &mut store::Tx<'_>, look_s: i64| {
                 let now = beat.plus_seconds(1);
                 let look = now.plus_seconds(look_s);
                 tx.execute("UPDATE nodes SET look_us = $2 WHERE id = $1", &[(&id).into(), look.into()])?;
@@ -230,13 +230,13 @@ fn a_healthy_node_is_not_looked_at_before_its_lease_could_run_out() {
                 beat = beat.plus_seconds(1);
                 Ok::<_, StoreError>((kept, pushed))
             };
-            assert_eq!(after(10)?, (false, true), "it came near and is pushed on");
-            assert_eq!(after(20)?, (true, false), "it is far away");
-            assert_eq!(after(0)?, (true, false), "it is due: somebody may have asked");
-            assert_eq!(after(1)?, (true, false), "and this is as good as due");
+            assert_eq!(after(tx, 10)?, (false, true), "it came near and is pushed on");
+            assert_eq!(after(tx, 20)?, (true, false), "it is far away");
+            assert_eq!(after(tx, 0)?, (true, false), "it is due: somebody may have asked");
+            assert_eq!(after(tx, 1)?, (true, false), "and this is as good as due");
             let row = nodes::get(tx, &id)?.unwrap();
             living::fault(tx, living::Living::Nodes, id.as_str(), row.life.faults, "it failed", stamp.now)?;
-            assert_eq!(after(10)?, (true, false), "one that failed is tried again when its pause is over");
+            assert_eq!(after(tx, 10)?, (true, false), "one that failed is tried again when its pause is over");
             Ok(())
         })
         .unwrap();
