@@ -96,7 +96,8 @@ fn text_of(value: Option<&Ordered>) -> String {
 
 /// Objects that say themselves what they are about, in a field `detail`: only that is shown; `-o json` has the rest.
 fn sentences(items: &[Ordered]) -> Option<String> {
-    let details: Option<Vec<String>> = items.iter().map(|item| item.at("/detail").map(|said| text_of(Some(said)))).collect();
+    let details: Option<Vec<String>> =
+        items.iter().map(|item| item.at("/detail").map(|said| text_of(Some(said)))).collect();
     details.filter(|details| !details.is_empty()).map(|details| details.join(" "))
 }
 
