@@ -82,23 +82,13 @@ fn text_of(value: Option<&Ordered>) -> String {
         Some(Ordered::Number(number)) => number.to_string(),
         Some(Ordered::Text(text)) => safe::line(text).into_owned(),
         Some(Ordered::List(items)) if items.is_empty() => "-".to_owned(),
-        Some(Ordered::List(items)) => match sentences(items) {
-            Some(said) => said,
-            None => items.iter().map(|item| text_of(Some(item))).collect::<Vec<_>>().join(","),
-        },
+        Some(Ordered::List(items)) => items.iter().map(|item| text_of(Some(item))).collect::<Vec<_>>().join(","),
         Some(Ordered::Object(fields)) => fields
             .iter()
             .map(|(name, value)| format!("{}={}", safe::line(name), text_of(Some(value))))
             .collect::<Vec<_>>()
             .join(" "),
     }
-}
-
-/// Objects that say themselves what they are about, in a field `detail`: only that is shown; `-o json` has the rest.
-fn sentences(items: &[Ordered]) -> Option<String> {
-    let details: Option<Vec<String>> =
-        items.iter().map(|item| item.at("/detail").map(|said| text_of(Some(said)))).collect();
-    details.filter(|details| !details.is_empty()).map(|details| details.join(" "))
 }
 
 fn state_color(word: &str) -> Option<Color> {
