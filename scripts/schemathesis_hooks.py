@@ -5,6 +5,7 @@ is malformed on purpose stays as it was made. Without this nearly every request 
 """
 
 import atexit
+import base64
 import collections
 import json
 import os
@@ -26,9 +27,14 @@ ID = re.compile(r"[a-z]{3}_[0-7][0-9a-hjkmnp-tv-z]{25}")
 KEY = re.compile(r'"?[A-Za-z0-9_.:-]{1,64}"?')
 VERSION = re.compile(r'"?[1-9][0-9]{0,17}"?')
 TAG = re.compile(r"[A-Za-z0-9]+")
+SLUG = re.compile(r"[a-z]([a-z0-9-]{0,38}[a-z0-9])?")
 NEXT_PAGE = re.compile(r'"next_page_token":"([A-Za-z0-9_-]+)"')
-ACTION = re.compile(r"/(release|suspend|resume|approve|disable|enable|drain|undrain|promote|demote)$")
+ACTION = re.compile(r"/(release|extend|suspend|resume|approve|disable|enable|drain|undrain|evacuate|promote|demote)$")
 IDS_MAX = 300
+# What an operator says to approve a slot.
+DEVICES = [
+    "gpu_pci_address", "nvme_identity", "mgmt_mac", "private_ip", "fabric_claim_mode", "fabric_vf_pci_address",
+]  # fmt: skip
 
 # Refusals of schema-valid requests that are right all the same, because of facts that no schema can state.
 FACTS = {
@@ -37,6 +43,8 @@ FACTS = {
     "idempotency_key_reused": "a well-formed key may have been used for another request",
     "unknown_reference": "a well-formed id in a body may name nothing that the caller may see",
     "not_for_sale": "a SKU or region may exist and not be sold",
+    "lease_refused": "a well-formed moment may have passed",
+    "ssh_key_refused": "a printable line is seldom a key",
     "slot_refused": "a well-formed device may not be on the host, or be somebody's",
 }
 
@@ -45,7 +53,7 @@ FACTS = {
 ENDING = {
     "token_revoke", "member_remove", "member_update", "operator_remove", "service_account_remove", "tenant_delete",
     "tenant_suspend", "project_delete", "project_suspend", "project_update", "region_update", "region_delete",
-    "sku_update", "sku_delete", "slot_approve_complete",
+    "sku_update", "sku_delete", "slot_approve_complete", "node_evacuate",
 }  # fmt: skip
 
 # What one operation leaves behind, another needs.
@@ -133,6 +141,8 @@ def deepen_path_and_query(case):
     for name, value in list((case.path_parameters or {}).items()):
         if isinstance(value, str) and ID.fullmatch(value):
             case.path_parameters[name] = real_id(value, case.path, operation_id(case))
+        if name == "profile" and SLUG.fullmatch(str(value)) and dice.random() < 0.7:
+            case.path_parameters[name] = dice.choice(KNOWN["profiles"])
     if isinstance((case.query or {}).get("page_token"), str) and dice.random() < 0.5:
         case.query["page_token"] = pages.get(case.formatted_path, case.query["page_token"])
 
@@ -141,15 +151,47 @@ def deepen_body(case):
     body = case.meta and case.meta.components.get(ParameterLocation.BODY)
     if not body or not body.mode.is_positive or not isinstance(case.body, dict):
         return
-    case.body = deepened(case.body, case.path)
-    if operation_id(case) == "allocation_launch" and dice.random() < 0.5:
+    case.body = once(deepened(case.body, case.path))
+    if operation_id(case) in ("allocation_launch", "allocation_plan") and dice.random() < 0.5:
         # Fields that fit each other and their project do not come about by chance.
         case.path_parameters["project_id"] = KNOWN["launch"]["project_id"]
         case.body = {**KNOWN["launch"]["body"], "name": case.body["name"]}
+    if operation_id(case) == "ssh_key_create" and dice.random() < 0.5:
+        case.body["public_key"] = public_key()
+    if operation_id(case) == "allocation_extend" and dice.random() < 0.7:
+        case.body["lease_ends_at"] = f"20{dice.randint(60, 99)}-01-01T00:00:00Z"
     if operation_id(case) == "slot_approve" and KNOWN["approvable"] and dice.random() < 0.5:
         # Devices that a host has, and that belong together, even less.
         approval = dice.choice(KNOWN["approvable"])
         case.path_parameters["node_id"], case.body = approval["node_id"], dict(approval["body"])
+    if operation_id(case) == "slot_reapprove" and dice.random() < 0.5:
+        case.body = devices_of(case.path_parameters["slot_id"]) or case.body
+
+
+def devices_of(slot):
+    """What approves a slot as it is."""
+    found = fetch(f"/api/v1/admin/resource-slots/{slot}")
+    if found.status_code != 200:
+        return None
+    view = found.json()
+    return {name: view[name] for name in DEVICES if name in view}
+
+
+def once(body):
+    """The same body with every label and key once: no schema says that two items differ in a part, and real ids repeat."""
+    labels, keys = body.get("labels"), body.get("ssh_key_ids")
+    if isinstance(labels, list):
+        body["labels"] = list({label["key"]: label for label in labels}.values())
+    if isinstance(keys, list):
+        body["ssh_key_ids"] = list(dict.fromkeys(keys))
+    return body
+
+
+def public_key():
+    """A key that nobody has the private half of."""
+    parts = [b"ssh-ed25519", dice.randbytes(32)]
+    blob = b"".join(len(part).to_bytes(4, "big") + part for part in parts)
+    return f"ssh-ed25519 {base64.b64encode(blob).decode()}"
 
 
 def deepen_headers(headers, case):
@@ -233,6 +275,10 @@ def what_was_made_is_there(ctx, response, case):
         # A grant is told by its disk, and found in the list of its node.
         grants = found.json()["items"]
         assert made in grants or "next_page_token" in found.json(), f"Location {location[0]} does not show it"
+        return
+    if operation_id(case) == "slot_profile_create":
+        # A profile is told by its short name.
+        assert found.json()["slug"] == made["slug"], f"Location {location[0]} leads to something else"
         return
     assert found.json()["id"] == made.get("token", made)["id"], f"Location {location[0]} leads to something else"
 

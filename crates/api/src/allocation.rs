@@ -1,21 +1,26 @@
-//! Allocations: launch, watch, release.
+//! Allocations: launch, watch, extend, release.
 
 use crate::{
+    endpoint::not_null,
     endpoints,
     operation::OperationView,
     page::{Page, PageQuery},
+    placement::PlacementRefusal,
+    problem::FieldError,
     states::ProgressView,
     tenancy::ProjectPath,
 };
 use model::{
-    AllocationId, ProjectId, RegionId, SkuId, TenantId, Timestamp,
-    allocation::{Desired, State},
+    AllocationId, ProjectId, RegionId, SkuId, SshKeyId, TenantId, Timestamp,
+    allocation::{Desired, Labels, LaunchKey, PlacementWishes, State},
     number::GpuCount,
     sku::CapacityShape,
     text::Slug,
+    time::UtcTime,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 
 /// Names an allocation.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
@@ -37,6 +42,60 @@ pub struct AllocationLaunchBody {
     pub gpu_count: GpuCount,
     /// Where.
     pub region_id: RegionId,
+    /// Public keys of the project whose owners may sign in.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = SSH_KEYS_MAX), extend("uniqueItems" = true))]
+    pub ssh_key_ids: Vec<SshKeyId>,
+    /// Words to find it by.
+    #[serde(default, skip_serializing_if = "Labels::is_empty")]
+    pub labels: Labels,
+    /// Wishes about the place.
+    #[serde(default)]
+    pub placement: PlacementWishes,
+    /// When it is given back by itself; never when absent.
+    #[serde(default, deserialize_with = "not_null", skip_serializing_if = "Option::is_none")]
+    pub lease_ends_at: Option<UtcTime>,
+    /// Whether it may be stopped and launched again elsewhere when its node is evacuated.
+    #[serde(default)]
+    pub may_recreate: bool,
+}
+/// Public keys that one launch may name.
+pub const SSH_KEYS_MAX: usize = 16;
+
+impl AllocationLaunchBody {
+    /// The rules between its fields.
+    pub fn check(&self) -> Result<(), FieldError> {
+        let different: BTreeSet<&SshKeyId> = self.ssh_key_ids.iter().collect();
+        if different.len() == self.ssh_key_ids.len() && different.len() <= SSH_KEYS_MAX {
+            return Ok(());
+        }
+        let detail = format!("at most {SSH_KEYS_MAX} different ids");
+        Err(FieldError { pointer: "/ssh_key_ids".to_owned(), detail })
+    }
+}
+
+/// What may change about an allocation that lives. At least one field.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(extend("minProperties" = 1))]
+pub struct AllocationUpdateBody {
+    /// A name for it.
+    #[serde(default, deserialize_with = "not_null", skip_serializing_if = "Option::is_none")]
+    pub name: Option<Slug>,
+    /// Words to find it by; they take the place of all it has.
+    #[serde(default, deserialize_with = "not_null", skip_serializing_if = "Option::is_none")]
+    pub labels: Option<Labels>,
+    /// Whether it may be stopped and launched again elsewhere when its node is evacuated.
+    #[serde(default, deserialize_with = "not_null", skip_serializing_if = "Option::is_none")]
+    pub may_recreate: Option<bool>,
+}
+
+/// A later end of the lease.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct AllocationExtendBody {
+    /// When it is given back by itself; later than it is now.
+    pub lease_ends_at: UtcTime,
 }
 
 /// What the host last said about an allocation.
@@ -47,6 +106,9 @@ pub struct AllocationObserved {
     /// Why it ended the way it did, or why it was refused.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
+    /// What a refusal counted, and what would end it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub refusal: Option<PlacementRefusal>,
     /// Whether building it failed; then it ends as `failed` once cleaned up.
     #[serde(default)]
     pub provision_failed: bool,
@@ -71,8 +133,35 @@ pub struct AllocationView {
     pub gpu_count: i64,
     /// Where.
     pub region_id: RegionId,
+    /// Who may sign in, as the keys were at launch.
+    #[serde(default)]
+    pub ssh_keys: Vec<LaunchKey>,
+    /// Words to find it by.
+    #[serde(default)]
+    pub labels: Labels,
+    /// Wishes about the place.
+    #[serde(default)]
+    pub placement: PlacementWishes,
+    /// When it is given back by itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lease_ends_at: Option<Timestamp>,
+    /// When its owner was told that this is soon.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lease_warned_at: Option<Timestamp>,
+    /// Whether it may be stopped and launched again elsewhere when its node is evacuated.
+    #[serde(default)]
+    pub may_recreate: bool,
+    /// The allocation that this one takes the place of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recreated_from: Option<AllocationId>,
+    /// The allocation that took the place of this one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recreated_as: Option<AllocationId>,
     /// What is wanted.
     pub desired: Desired,
+    /// Why it is wanted released, as a word; absent while it is wanted, and when its owner gave it back.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub desired_reason: String,
     /// What the host last said.
     pub observed: AllocationObserved,
     /// What its workflow is doing.
@@ -91,9 +180,13 @@ endpoints! {
     /// List a project's allocations.
     AllocationList = "allocation_list", Get "/api/v1/projects/{project_id}/allocations", "allocations", ProjectRead { path: ProjectPath, query: PageQuery, answer: Ok Page<AllocationView>, problems: [InvalidPageToken] }
     /// Launch: ask for GPUs.
-    AllocationLaunch = "allocation_launch", Post "/api/v1/projects/{project_id}/allocations", "allocations", ProjectUse { path: ProjectPath, body: AllocationLaunchBody, answer: Accepted OperationView, problems: [UnknownReference, NotForSale, QuotaExceeded, StateConflict] }
+    AllocationLaunch = "allocation_launch", Post "/api/v1/projects/{project_id}/allocations", "allocations", ProjectUse { path: ProjectPath, body: AllocationLaunchBody, check: AllocationLaunchBody::check, answer: Accepted OperationView, problems: [UnknownReference, NotForSale, LeaseRefused, QuotaExceeded, StateConflict] }
     /// Show an allocation.
     AllocationShow = "allocation_show", Get "/api/v1/allocations/{allocation_id}", "allocations", ProjectRead { path: AllocationPath, answer: Ok AllocationView }
+    /// Rename or label an allocation, or say whether it may be launched again elsewhere.
+    AllocationUpdate = "allocation_update", Patch "/api/v1/allocations/{allocation_id}", "allocations", ProjectUse { path: AllocationPath, body: AllocationUpdateBody, answer: Ok AllocationView, if_match: Required, problems: [StateConflict] }
+    /// Move the end of an allocation's lease to a later moment.
+    AllocationExtend = "allocation_extend", Post "/api/v1/allocations/{allocation_id}/extend", "allocations", ProjectUse { path: AllocationPath, body: AllocationExtendBody, answer: Ok AllocationView, if_match: Optional, problems: [LeaseRefused, StateConflict] }
     /// Release an allocation: stop it, wipe it, give it back.
     AllocationRelease = "allocation_release", Post "/api/v1/allocations/{allocation_id}/release", "allocations", ProjectUse { path: AllocationPath, answer: Accepted OperationView, if_match: Optional, problems: [StateConflict] }
 }

@@ -1,4 +1,5 @@
-//! The AsyncAPI 3.0 document of the event stream: one channel, one message for every change that can occur.
+//! The AsyncAPI 3.0 document of the streams: one channel of events with a message for every change that can occur, and one of
+//! timelines, one for each allocation.
 //!
 //! It is made from [`OCCURRING`] and the types in [`event`](crate::event) alone. Every message
 //! narrows the one CloudEvent envelope to its type, its noun and, for things with a workflow, its states.
@@ -12,6 +13,7 @@ use crate::{
     headers,
     openapi::API_VERSION,
     schemas::{self, Schemas},
+    timeline::{TimelineEntry, TimelineStream},
 };
 
 /// What a reader of the stream can rely on, in Markdown.
@@ -33,6 +35,7 @@ stream goes on behind it. `after=0` starts at the first event; without either it
 pub fn document() -> Value {
     let mut all = Schemas::draft_07();
     all.answer(|g| g.subschema_for::<CloudEvent>());
+    all.answer(|g| g.subschema_for::<TimelineEntry>());
     let (mut messages, mut channel_messages, mut operation_messages) = (Map::new(), Map::new(), Vec::new());
     for (noun, changes) in OCCURRING {
         for change in *changes {
@@ -42,7 +45,8 @@ pub fn document() -> Value {
             messages.insert(name, message(*noun, *change));
         }
     }
-    let stream = EventStream::OPERATION;
+    messages.insert(ENTRY_TYPE.to_owned(), entry_message());
+    let (stream, timeline) = (EventStream::OPERATION, TimelineStream::OPERATION);
     schemas::sorted(json!({
         "asyncapi": "3.0.0",
         "info": {
@@ -65,9 +69,16 @@ pub fn document() -> Value {
                 "title": "Events",
                 "description": "Server-sent events: `id` is the sequence, `event` the type, `data` one CloudEvent in structured JSON.",
                 "messages": channel_messages
-            }
+            },
+            "timeline": timeline_channel()
         },
         "operations": {
+            timeline.id: {
+                "action": "send",
+                "summary": timeline.summary.trim(),
+                "channel": { "$ref": "#/channels/timeline" },
+                "messages": [{ "$ref": format!("#/channels/timeline/messages/{ENTRY_TYPE}") }]
+            },
             stream.id: {
                 "action": "send",
                 "summary": stream.summary.trim(),
@@ -86,6 +97,29 @@ pub fn document() -> Value {
             "securitySchemes": { "token": { "type": "http", "scheme": "bearer", "description": "An API token." } }
         }
     }))
+}
+
+/// The type of the entries of a timeline.
+pub const ENTRY_TYPE: &str = "io.gpuaas.timeline.entry.v1";
+
+fn timeline_channel() -> Value {
+    json!({
+        "address": TimelineStream::OPERATION.path,
+        "title": "Timeline of an allocation",
+        "description": "Server-sent events: `id` is the position, `data` one entry. How far the step under way has come is told with the position of the entry that began it. The stream ends behind the last entry.",
+        "parameters": { "allocation_id": { "description": "The allocation." } },
+        "messages": { ENTRY_TYPE: { "$ref": format!("#/components/messages/{ENTRY_TYPE}") } }
+    })
+}
+
+fn entry_message() -> Value {
+    json!({
+        "name": ENTRY_TYPE,
+        "title": "timeline entry",
+        "summary": "A step of an allocation began, went on, was done or failed.",
+        "contentType": "application/json",
+        "payload": { "$ref": format!("{}TimelineEntry", schemas::DEFINITIONS) }
+    })
 }
 
 fn message(noun: Noun, change: Change) -> Value {

@@ -7,7 +7,7 @@
 mod follow;
 mod sse;
 
-pub use follow::Follower;
+pub use follow::{Follower, TimelineFollower};
 
 use reqwest::{
     Method as HttpMethod, Response, StatusCode, Url,
@@ -18,10 +18,12 @@ use serde_json::Value;
 use std::{fmt::Write as _, sync::Arc, time::Duration};
 
 use crate::{
+    allocation::AllocationPath,
     endpoint::{Endpoint, Method, Nothing, Operation, Part, Success},
     headers,
     page::{Page, PageQuery},
     problem::{Code, Problem},
+    timeline::TimelineStream,
 };
 
 /// Bytes of an answer at most; the largest page is far below.
@@ -290,6 +292,12 @@ impl Client {
     /// Follows events live, from behind this position, or from now on. Reconnects and resumes by itself.
     pub fn events(&self, after: Option<i64>) -> Follower {
         Follower::new(self.clone(), after)
+    }
+
+    /// Follows what happens to an allocation, from behind this position to its end. Reconnects and resumes by itself.
+    pub fn timeline(&self, path: &AllocationPath, after: i64) -> Result<TimelineFollower, ClientError> {
+        let path = filled_path(TimelineStream::OPERATION.path, path)?;
+        Ok(TimelineFollower::new(self.clone(), path, after))
     }
 
     fn request<E: Endpoint>(&self, call: &Call<E>) -> Result<Prepared, ClientError> {

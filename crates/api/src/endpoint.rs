@@ -107,6 +107,8 @@ pub struct Operation {
     pub success: Success,
     /// What it wants to know about versions.
     pub if_match: IfMatch,
+    /// Whether it only answers a question that is too long for a path: nothing is changed, kept or audited.
+    pub reads_only: bool,
     /// Refusals beyond those any operation of its form can give.
     pub problems: &'static [Code],
 }
@@ -114,11 +116,11 @@ pub struct Operation {
 impl Operation {
     /// Whether it changes anything: then it is audited and refused for tokens that may only read.
     pub const fn is_mutating(&self) -> bool {
-        !matches!(self.method, Method::Get)
+        !matches!(self.method, Method::Get) && !self.reads_only
     }
     /// Whether it needs an `Idempotency-Key`: every create and action.
     pub const fn needs_idempotency_key(&self) -> bool {
-        matches!(self.method, Method::Post)
+        matches!(self.method, Method::Post) && !self.reads_only
     }
     /// Every refusal the operation can give, in the order of the table of codes.
     pub fn all_problems(&self, has_body: bool) -> Vec<Code> {
@@ -236,7 +238,7 @@ pub fn describe<E: Endpoint>() -> Described {
 macro_rules! endpoints {
     ($($(#[doc = $doc:literal])+ $name:ident = $id:literal, $method:ident $path:literal, $tag:literal, $right:ident {
         $(path: $p:ty,)? $(query: $q:ty,)? $(body: $b:ty,)? $(check: $check:path,)? answer: $success:ident $a:ty
-        $(, if_match: $im:ident)? $(, problems: [$($code:ident),* $(,)?])? $(,)?
+        $(, if_match: $im:ident)? $(, reads_only: $ro:literal)? $(, problems: [$($code:ident),* $(,)?])? $(,)?
     })+) => {
         $(
             $(#[doc = $doc])+
@@ -252,6 +254,7 @@ macro_rules! endpoints {
                     right: $crate::endpoint::Right::$right,
                     success: $crate::endpoint::Success::$success,
                     if_match: $crate::endpoints!(@if_match $($im)?),
+                    reads_only: $crate::endpoints!(@or_false $($ro)?),
                     problems: &[$($($crate::problem::Code::$code),*)?],
                 };
                 type Path = $crate::endpoints!(@or_nothing $($p)?);
@@ -270,6 +273,8 @@ macro_rules! endpoints {
     };
     (@if_match) => { $crate::endpoint::IfMatch::Ignored };
     (@if_match $im:ident) => { $crate::endpoint::IfMatch::$im };
+    (@or_false) => { false };
+    (@or_false $flag:literal) => { $flag };
     (@or_nothing) => { $crate::endpoint::Nothing };
     (@or_nothing $t:ty) => { $t };
 }

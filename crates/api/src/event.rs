@@ -28,11 +28,13 @@ pub const OCCURRING: &[(Noun, &[Change])] = {
         (Noun::Region, &[Created, Updated, Deleted]),
         (Noun::Pool, &[Created, Updated, Deleted]),
         (Noun::Sku, &[Created, Updated, Deleted]),
+        (Noun::SlotProfile, &[Created, Updated]),
+        (Noun::SshKey, &[Created, Deleted]),
         (Noun::EnrollmentToken, &[Created, Updated, Deleted]),
         (Noun::Node, &[Created, Updated, Wished, StateChanged]),
         (Noun::Slot, &[Created, Updated, Wished, StateChanged]),
-        (Noun::Allocation, &[Created, Wished, StateChanged]),
-        (Noun::Task, &[Created, StateChanged]),
+        (Noun::Allocation, &[Created, Updated, Wished, StateChanged]),
+        (Noun::Task, &[Created, Updated, StateChanged]),
     ]
 };
 
@@ -63,6 +65,8 @@ pub fn states(noun: Noun) -> Vec<&'static str> {
         | Noun::Region
         | Noun::Pool
         | Noun::Sku
+        | Noun::SlotProfile
+        | Noun::SshKey
         | Noun::EnrollmentToken => Vec::new(),
     }
 }

@@ -31,7 +31,12 @@ pub const TAGS: &[(&str, &str)] = &[
     ("regions", "Where capacity is. A disabled region is shown and cannot be chosen."),
     ("pools", "Nodes of one kind in one region."),
     ("skus", "What is sold, and for how much."),
+    ("slot profiles", "What one slot of a kind is made of besides its GPU."),
+    ("ssh keys", "Public keys of a project: who may sign in to its guests."),
     ("allocations", "What a project holds: launch, watch, release."),
+    ("placement", "Where a launch would go or went, and why: plans, decisions, occupancy, evacuation."),
+    ("timeline", "What happens to an allocation step by step, as pages and live."),
+    ("usage", "What was held, since when and at what price, from the claims themselves."),
     ("operations", "Long work started by a request, to be followed until it ends."),
     ("events", "Everything that changed, as pages and as a live stream of CloudEvents."),
     ("audit", "Who did what, in a hash chain."),
@@ -195,7 +200,7 @@ impl Writer {
             Success::EventStream => {
                 let event = self.schemas.answer(described.answer);
                 response["content"] = json!({ "text/event-stream": { "schema": { "type": "string",
-                    "description": "Frames whose `id` is the sequence, `event` the type and `data` one CloudEvent as JSON; comments keep the connection alive. See /asyncapi.json." },
+                    "description": "Frames whose `id` is the position, `event` the type and `data` one object as JSON; comments keep the connection alive. See /asyncapi.json." },
                     "x-item-schema": frame(event) } });
             }
             Success::Ok | Success::Created | Success::Accepted => {
@@ -242,7 +247,7 @@ fn frame(event: Value) -> Value {
         "type": "object",
         "description": "One event of the stream.",
         "properties": {
-            "id": { "type": "string", "pattern": "^[1-9][0-9]*$", "description": "The sequence: what to send as `Last-Event-ID`." },
+            "id": { "type": "string", "pattern": "^[1-9][0-9]*$", "description": "The position: what to send as `Last-Event-ID`." },
             "event": { "type": "string", "pattern": "^io\\.gpuaas\\.", "description": "The type of the event." },
             "data": { "type": "string", "contentMediaType": "application/json", "contentSchema": event },
         },

@@ -3,6 +3,7 @@
 use crate::{
     endpoints,
     page::{Page, PageQuery},
+    placement::PlacementRefusal,
     problem::Code,
 };
 use model::{OperationId, PrincipalId, ProjectId, TenantId, Timestamp, event::Noun};
@@ -28,6 +29,9 @@ pub struct OperationError {
     pub code: Code,
     /// One sentence.
     pub detail: String,
+    /// What a refused placement counted, and what would end it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub refusal: Option<PlacementRefusal>,
 }
 
 /// How far an operation has come. Steps are counted, not measured: one may take a moment and the next an hour.

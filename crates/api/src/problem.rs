@@ -102,6 +102,10 @@ problem_codes! {
     UnknownReference = "unknown_reference", 422, "The body refers to something that does not exist", retryable: false;
     /// A slot breaks a rule of approval.
     SlotRefused = "slot_refused", 422, "The slot cannot be approved like this", retryable: false;
+    /// The text is no public key, or not one that can be used.
+    SshKeyRefused = "ssh_key_refused", 422, "The public key cannot be used", retryable: false;
+    /// The lease cannot end at that moment.
+    LeaseRefused = "lease_refused", 422, "The lease cannot end then", retryable: false;
     /// The SKU or region cannot be bought now.
     NotForSale = "not_for_sale", 422, "This cannot be bought", retryable: false;
     /// A changing request came without If-Match.

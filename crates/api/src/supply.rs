@@ -12,7 +12,7 @@ use crate::{
     problem::FieldError,
 };
 use model::{
-    EnrollmentTokenId, IncidentId, NodeId, PoolId, RegionId, SlotId, TaskId, Timestamp,
+    EnrollmentTokenId, IncidentId, NodeId, PoolId, RegionId, SkuId, SlotId, TaskId, Timestamp,
     number::EnrollmentLifetimeS,
     supply::{FabricClaimMode, GpuModel, IncidentKind, NodeProfile},
     text::{DeviceName, DisplayName, Note, Slug},
@@ -268,8 +268,52 @@ pub struct AvailabilityView {
     pub largest_slice_gpus: i64,
     /// Whole nodes that can be had now.
     pub whole_nodes: i64,
+    /// What comes back by itself because leases end, soonest first.
+    #[serde(default)]
+    pub forecast: Vec<ForecastView>,
+    /// Which sizes of which SKUs would find a place now; for operators.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub skus: Vec<SkuAvailabilityView>,
+    /// The same by pool; for operators.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub pools: Vec<PoolAvailabilityView>,
     /// The same in a sentence.
     pub projected: String,
+}
+
+/// GPUs that come back when leases end. They are wiped and proved clean before they can be had.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ForecastView {
+    /// When.
+    pub at: Timestamp,
+    /// How many.
+    pub gpus: i64,
+}
+
+/// What of a SKU would find a place now.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SkuAvailabilityView {
+    /// The SKU.
+    pub sku_id: SkuId,
+    /// Its short name.
+    pub sku: Slug,
+    /// The counts that would find a place now.
+    pub gpu_counts: Vec<i64>,
+}
+
+/// What can be had of one pool.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PoolAvailabilityView {
+    /// The pool.
+    pub pool_id: PoolId,
+    /// Its short name.
+    pub pool: Slug,
+    /// GPUs that can be had as slices now.
+    pub slice_gpus: i64,
+    /// The largest slice that one node can give now.
+    pub largest_slice_gpus: i64,
+    /// Whole nodes that can be had now.
+    pub whole_nodes: i64,
 }
 
 /// Availability in all regions.

@@ -6,10 +6,11 @@ use std::time::Duration;
 
 use crate::{
     commands::{
-        allocation::AllocationCommand, audit::AuditCommand, config::ConfigCommand, disk_grant::DiskGrantCommand,
-        enrollment_token::EnrollmentTokenCommand, event::EventCommand, local, member::MemberCommand, node::NodeCommand,
-        operation::OperationCommand, operator::OperatorCommand, pool::PoolCommand, project::ProjectCommand,
-        region::RegionCommand, service_account::ServiceAccountCommand, sku::SkuCommand, slot::SlotCommand,
+        admin::AdminCommand, allocation::AllocationCommand, audit::AuditCommand, config::ConfigCommand,
+        disk_grant::DiskGrantCommand, enrollment_token::EnrollmentTokenCommand, event::EventCommand, local,
+        member::MemberCommand, node::NodeCommand, operation::OperationCommand, operator::OperatorCommand,
+        pool::PoolCommand, profile::ProfileCommand, project::ProjectCommand, region::RegionCommand,
+        service_account::ServiceAccountCommand, sku::SkuCommand, slot::SlotCommand, ssh_key::SshKeyCommand,
         tenant::TenantCommand, token::TokenCommand,
     },
     output::{Color, Format},
@@ -125,12 +126,17 @@ pub struct Pinned {
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Ask for GPUs
-    Launch(crate::commands::allocation::Launch),
+    Launch(crate::commands::launch::Launch),
     /// Stop allocations, wipe them and give them back
     Release(crate::commands::allocation::Release),
     /// What you hold: allocations
     #[command(subcommand, visible_alias = "alloc")]
     Allocation(AllocationCommand),
+    /// Who may sign in to what you launch: public keys
+    #[command(subcommand)]
+    SshKey(SshKeyCommand),
+    /// What a project held, and what it comes to
+    Usage(crate::commands::usage::Usage),
     /// Organisations: tenants
     #[command(subcommand)]
     Tenant(TenantCommand),
@@ -158,6 +164,12 @@ pub enum Command {
     /// What is sold: SKUs
     #[command(subcommand)]
     Sku(SkuCommand),
+    /// What one slot of a kind is made of: slot profiles
+    #[command(subcommand, visible_alias = "profile")]
+    SlotProfile(ProfileCommand),
+    /// Where allocations are and why, how full pools are, and claims, for operators
+    #[command(subcommand)]
+    Admin(AdminCommand),
     /// GPU hosts: nodes, what is on them, and what operators want of them
     #[command(subcommand)]
     Node(NodeCommand),

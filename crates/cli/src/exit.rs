@@ -124,6 +124,8 @@ impl Exit {
             | Code::NotForSale
             | Code::NodeNotReady
             | Code::SlotRefused
+            | Code::SshKeyRefused
+            | Code::LeaseRefused
             | Code::AgentSuperseded => Exit::Conflict,
             Code::QuotaExceeded => Exit::QuotaExceeded,
             Code::SkuUnavailable => Exit::NoCapacity,

@@ -1,12 +1,14 @@
-//! Following an operation until it ends, with a step shown for every state its subject goes through.
+//! Following an operation until it ends, with a step shown for every state its subject goes through, and for an allocation
+//! every entry of its timeline.
 
 use api::{
     allocation::{AllocationPath, AllocationShow},
     operation::{OperationPath, OperationShow, OperationState, OperationView},
     states::ProgressView,
     tenancy::{ProjectPath, ProjectShow, TenantPath, TenantShow},
+    timeline::{TimelineEntry, TimelineQuery, TimelineShow},
 };
-use model::event::Noun;
+use model::{event::Noun, number::EventPosition};
 use std::time::{Duration, Instant};
 
 use crate::{failure::Failure, interrupt, progress::Progress, session::Session};
@@ -37,7 +39,7 @@ pub async fn until(
     deadline: Instant,
 ) -> Result<OperationView, Failure> {
     let mut progress = Progress::start(session.quiet);
-    let mut pause = FIRST_LOOK;
+    let (mut pause, mut position) = (FIRST_LOOK, 0);
     let _word =
         interrupt::leave_word(format!("the work goes on; wait again with: gpuaas operation wait {}", operation.id));
     progress.step(&format!("{} {} started; operation {}", operation.kind, operation.subject_id, operation.id));
@@ -52,11 +54,32 @@ pub async fn until(
         if let Some(text) = subject_step(session, &operation).await {
             progress.step(&text);
         }
+        for entry in new_entries(session, &operation, &mut position).await {
+            progress.step(&entry_line(&entry));
+        }
         tokio::time::sleep(pause.min(deadline.saturating_duration_since(Instant::now()))).await;
         pause = (pause * 2).min(LOOK_MAX);
         operation = session.show::<OperationShow>(OperationPath { operation_id: operation.id.clone() }).await?;
     }
     Ok(operation)
+}
+
+/// What is new in the timeline of an allocation. One that cannot be read is no reason to stop waiting.
+async fn new_entries(session: &Session, operation: &OperationView, position: &mut i64) -> Vec<TimelineEntry> {
+    let Ok(allocation_id) = operation.subject_id.parse() else { return Vec::new() };
+    let query = TimelineQuery { after: EventPosition::try_from(*position).ok(), page_size: None };
+    match session.query::<TimelineShow>(AllocationPath { allocation_id }, query).await {
+        Ok(page) => {
+            *position = page.next_after;
+            page.items
+        }
+        Err(_) => Vec::new(),
+    }
+}
+
+fn entry_line(entry: &TimelineEntry) -> String {
+    let percent = entry.percent.map(|percent| format!(" {percent} %")).unwrap_or_default();
+    format!("{} {}{percent}: {}", entry.step, entry.state, entry.detail)
 }
 
 /// What the subject is doing. A subject that cannot be read is no reason to stop waiting.

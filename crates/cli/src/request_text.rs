@@ -1,6 +1,6 @@
 //! How a request looks on the wire, for `--explain`. The token is masked.
 
-use api::{Endpoint, client::Call, event::EventStream, headers};
+use api::{Endpoint, allocation::AllocationPath, client::Call, event::EventStream, headers, timeline::TimelineStream};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -59,6 +59,14 @@ pub fn of_get(url: &str, token: Option<&str>, path: &str) -> String {
 /// The event stream.
 pub fn of_event_stream(url: &str, token: Option<&str>) -> String {
     let mut lines = head("GET", url, EventStream::OPERATION.path, token);
+    lines.push("> Accept: text/event-stream".to_owned());
+    text(&lines)
+}
+
+/// The live timeline of an allocation.
+pub fn of_timeline(url: &str, token: Option<&str>, path: &AllocationPath) -> String {
+    let target = TimelineStream::OPERATION.path.replace("{allocation_id}", path.allocation_id.as_str());
+    let mut lines = head("GET", url, &target, token);
     lines.push("> Accept: text/event-stream".to_owned());
     text(&lines)
 }

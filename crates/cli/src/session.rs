@@ -3,7 +3,8 @@
 
 use api::{
     Code, Endpoint, Nothing, Problem,
-    catalog::{PoolView, RegionView, SkuView},
+    allocation::{AllocationPath, AllocationView},
+    catalog::{PoolView, RegionView, SkuView, SlotProfileView},
     client::{Call, Client, ClientError},
     endpoint::Part,
     event::CloudEvent,
@@ -12,6 +13,7 @@ use api::{
     operation::OperationView,
     page::{Page, PageQuery},
     tenancy::{ProjectView, TenantView},
+    timeline::TimelineEntry,
 };
 use model::number::{EventPosition, PageSize};
 use serde::Serialize;
@@ -45,7 +47,18 @@ pub trait Versioned {
 macro_rules! versioned {
     ($($view:ty),+) => { $(impl Versioned for $view { fn version(&self) -> i64 { self.version } })+ };
 }
-versioned!(TenantView, ProjectView, MemberView, RegionView, PoolView, SkuView, NodeView, SlotView);
+versioned!(
+    TenantView,
+    ProjectView,
+    MemberView,
+    RegionView,
+    PoolView,
+    SkuView,
+    SlotProfileView,
+    NodeView,
+    SlotView,
+    AllocationView
+);
 
 /// What a request may carry besides its body.
 #[derive(Debug, Clone, Default)]
@@ -233,6 +246,24 @@ impl Session {
                 return Ok(());
             }
         }
+    }
+
+    /// Follows what happens to an allocation until `each` says that it has seen enough, or until the end.
+    pub async fn timeline(
+        &self,
+        path: AllocationPath,
+        after: i64,
+        mut each: impl FnMut(TimelineEntry) -> Result<bool, Failure>,
+    ) -> Result<(), Failure> {
+        self.signed_in()?;
+        self.explain(|url, token| request_text::of_timeline(url, token, &path));
+        let mut follower = self.client.timeline(&path, after).map_err(failure)?;
+        while let Some(entry) = follower.next().await.map_err(failure)? {
+            if each(entry)? {
+                return Ok(());
+            }
+        }
+        Ok(())
     }
 
     /// What the server answers to GET on a path, as bytes. The token goes along when there is one.

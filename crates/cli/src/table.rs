@@ -40,7 +40,29 @@ columns! {
     /// Pools.
     POOLS = "pools" ["ID" "/id", "SLUG" "/slug", "NAME" "/name", "GPU" "/gpu_model", "SLICES" "/slices_enabled", "RANGE" "/private_range", "REGION" "/region_id"];
     /// SKUs.
-    SKUS = "SKUs" ["ID" "/id", "SLUG" "/slug", "SHAPE" "/shape", "GPU" "/gpu_model", "COUNTS" "/gpu_counts", "VCPUS/GPU" "/vcpus_per_gpu", "MIB/GPU" "/memory_mib_per_gpu", "MICROS/GPU/H" "/price_micros_per_gpu_hour", "ENABLED" "/enabled"];
+    SKUS = "SKUs" ["ID" "/id", "SLUG" "/slug", "SHAPE" "/shape", "GPU" "/gpu_model", "COUNTS" "/gpu_counts", "PROFILE" "/profile", "VCPUS/GPU" "/vcpus_per_gpu", "MIB/GPU" "/memory_mib_per_gpu", "MICROS/GPU/H" "/price_micros_per_gpu_hour", "ENABLED" "/enabled"];
+    /// Slot profiles.
+    SLOT_PROFILES = "slot profiles" ["SLUG" "/slug", "NAME" "/name", "GPU" "/gpu_model", "VCPUS" "/vcpus", "MIB" "/memory_mib", "DISK AT LEAST" "/min_disk_bytes"];
+    /// Public keys.
+    SSH_KEYS = "public keys" ["ID" "/id", "NAME" "/name", "FINGERPRINT" "/fingerprint", "PROJECT" "/project_id", "CREATED" "/created_at"];
+    /// Decisions about an allocation.
+    DECISIONS = "decisions" ["AT" "/at", "OUTCOME" "/outcome", "SET" "/kind", "FITTING" "/considered/nodes_fitting", "NODES" "/considered/nodes", "BECAUSE" "/because"];
+    /// Decisions about an allocation, with hardware.
+    PLACED_DECISIONS = "decisions" ["AT" "/decision/at", "OUTCOME" "/decision/outcome", "SET" "/decision/kind", "PLACES" "/places", "POLICY" "/policy", "BECAUSE" "/decision/because"];
+    /// Steps of an allocation.
+    TIMELINE = "steps" ["POSITION" "/position", "AT" "/at", "STEP" "/step", "STATE" "/state", "PERCENT" "/percent", "ETA" "/eta", "TRY" "/attempt", "DETAIL" "/detail"];
+    /// What was held.
+    USAGE = "claims in this time" ["CLAIM" "/claim_id", "ALLOCATION" "/allocation_id", "SKU" "/sku", "GPUS" "/gpus", "MICROS/GPU/H" "/price_micros_per_gpu_hour", "FROM" "/from", "TO" "/to", "MICROS" "/micros"];
+    /// How full pools are.
+    OCCUPANCY = "pools" ["REGION" "/region", "POOL" "/pool", "GPU" "/gpu_model", "FREE" "/gpus_free", "HELD" "/gpus_held", "BLOCKED" "/gpus_blocked", "OUT OF SALE" "/gpus_disabled", "LARGEST" "/largest_slice_gpus", "WHOLE NODES" "/whole_nodes", "POSTURES" "/postures"];
+    /// What stays on an evacuated node.
+    STAYING = "allocations that stay" ["ALLOCATION" "/allocation_id", "GPUS" "/gpu_count", "REASON" "/reason", "PROJECTED" "/projected"];
+    /// What leaves an evacuated node.
+    LEAVING = "allocations that leave" ["ALLOCATION" "/allocation_id", "GPUS" "/gpu_count", "RECREATED" "/recreated", "PROJECT" "/project_id"];
+    /// Allocations that got claims.
+    BACKFILLED = "allocations that got claims" ["ALLOCATION" "/allocation_id", "NODE" "/node_id", "CLAIMS" "/claims"];
+    /// Allocations that could not get claims.
+    NOT_BACKFILLED = "allocations without claims" ["ALLOCATION" "/allocation_id", "BECAUSE" "/because"];
     /// Nodes.
     NODES = "nodes" ["ID" "/id", "NAME" "/name", "GPU" "/gpu_model", "STATE" "/execution", "POSTURE" "/posture", "WANTED" "/desired", "PROJECTED" "/projected", "LAST SEEN" "/last_seen_at"];
     /// Slots of a node.

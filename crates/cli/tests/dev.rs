@@ -52,6 +52,62 @@ fn shell(home: &Path, session: &[String]) -> common::Ran {
         .unwrap())
 }
 
+const KEY: &str = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIN1CZlhofS60IfKCOYSNdKAhVWqk92zZqBBrMYEtjN3w ada\n";
+
+/// Launches with a key after looking at the plan; the id.
+fn launched(plane: &Plane, home: &Path, token: &str) -> String {
+    let mut launch: Vec<&str> =
+        "launch kept --project aurora/vision --sku h200-sxm-slice --gpus 1 --region eu-north".split(' ').collect();
+    launch.extend(["--ssh-key", "laptop", "--label", "team=vision", "-o", "json"]);
+    let with = |more: &'static str| -> Vec<&str> { launch.iter().copied().chain([more]).collect() };
+    let key = home.join("id.pub");
+    std::fs::write(&key, KEY).unwrap();
+    let add = ["ssh-key", "add", "laptop", "--project", "aurora/vision", "--file", key.to_str().unwrap()];
+    let added = plane.run(home, token, &add);
+    assert!(added.code == 0 && added.stdout.contains("SHA256:"), "{} {}", added.stdout, added.stderr);
+    let planned: serde_json::Value = serde_json::from_str(&plane.run(home, token, &with("--dry-run")).stdout).unwrap();
+    assert_eq!((&planned["admitted"], &planned["fits"]), (&true.into(), &true.into()), "{planned}");
+    let unasked = plane.run(home, token, &launch);
+    let told = |text: &str| unasked.stderr.contains(text);
+    assert!(unasked.code == 2 && told("an hour") && told("--yes"), "{}", unasked.stderr);
+    let kept = plane.run(home, token, &with("--yes"));
+    assert_eq!(kept.code, 0, "{}", kept.stderr);
+    let operation: serde_json::Value = serde_json::from_str(&kept.stdout).unwrap();
+    operation["subject_id"].as_str().unwrap().to_owned()
+}
+
+/// What owners and operators see of an allocation that runs.
+fn looked_at(plane: &Plane, home: &Path, tokens: &BTreeMap<String, String>, allocation: &str) {
+    let json = |role: &str, args: &[&str]| -> serde_json::Value {
+        let mut all = args.to_vec();
+        all.extend(["-o", "json"]);
+        let seen = plane.run(home, &tokens[role], &all);
+        assert_eq!(seen.code, 0, "{args:?}: {}", seen.stderr);
+        serde_json::from_str(&seen.stdout).unwrap()
+    };
+    let why = json("viewer", &["allocation", "why", allocation]);
+    assert_eq!(why["items"][1]["outcome"], "placed", "{why}");
+    let steps = json("viewer", &["allocation", "timeline", allocation]);
+    let steps: Vec<&str> = steps["items"].as_array().unwrap().iter().map(|e| e["step"].as_str().unwrap()).collect();
+    for step in ["admission", "placement", "order", "clone", "network", "boot", "ssh_ready", "running"] {
+        assert!(steps.contains(&step), "{step}: {steps:?}");
+    }
+    let inspected = json("platform_operator", &["admin", "allocation", "show", allocation]);
+    assert_eq!(inspected["claims"].as_array().unwrap().len(), 1);
+    let table = plane.run(home, &tokens["platform_operator"], &["admin", "allocation", "show", allocation]);
+    assert!(table.stdout.contains("CLAIMS") && table.stdout.contains("DECISION"), "{}", table.stdout);
+    assert!(!json("operator_read_only", &["admin", "occupancy"])["items"].as_array().unwrap().is_empty());
+    let usage = json("viewer", &["usage", "--project", "aurora/vision"]);
+    assert!(usage["items"].as_array().unwrap().iter().any(|item| item["allocation_id"] == allocation), "{usage}");
+    let renamed =
+        json("project_member", &["allocation", "update", allocation, "--name", "renamed", "--may-recreate", "true"]);
+    assert_eq!((&renamed["name"], &renamed["may_recreate"]), (&"renamed".into(), &true.into()));
+    let extended = json("project_member", &["allocation", "extend", allocation, "--until", "2090-01-01T00:00:00Z"]);
+    assert_eq!(extended["lease_ends_at"], "2090-01-01T00:00:00.000Z");
+    let filled = json("platform_operator", &["admin", "claims", "backfill", "--dry-run"]);
+    assert_eq!(filled["claimed"], serde_json::json!([]));
+}
+
 #[test]
 fn the_printed_session_works_and_everything_is_kept() {
     let home = tempfile::tempdir().unwrap();
@@ -64,25 +120,9 @@ fn the_printed_session_works_and_everything_is_kept() {
     let ran_once = shell(home.path(), &first.session);
     assert_eq!(ran_once.code, 0, "{}\n{}\n{}", first.session.join("\n"), ran_once.stdout, ran_once.stderr);
     assert!(ran_once.stderr.contains("provisioning"), "{}", ran_once.stderr);
+    assert!(ran_once.stderr.contains("clone"), "what the host reports is shown: {}", ran_once.stderr);
 
-    let launch = [
-        "launch",
-        "kept",
-        "--project",
-        "aurora/vision",
-        "--sku",
-        "h200-sxm-slice",
-        "--gpus",
-        "1",
-        "--region",
-        "eu-north",
-        "-o",
-        "json",
-    ];
-    let kept = plane.run(home.path(), &first.tokens["project_member"], &launch);
-    assert_eq!(kept.code, 0, "{}", kept.stderr);
-    let allocation =
-        serde_json::from_str::<serde_json::Value>(&kept.stdout).unwrap()["subject_id"].as_str().unwrap().to_owned();
+    let allocation = launched(&plane, home.path(), &first.tokens["project_member"]);
     let busy = ran(gpuaas(home.path())
         .args(["dev", "--reset", "--data-dir", home.path().join("dev").to_str().unwrap()])
         .output()
@@ -99,8 +139,15 @@ fn the_printed_session_works_and_everything_is_kept() {
         "{}",
         shown.stderr
     );
+    looked_at(&plane, home.path(), &second.tokens, &allocation);
     let released = plane.run(home.path(), &second.tokens["project_member"], &["release", &allocation, "--yes"]);
     assert_eq!(released.code, 0, "{}", released.stderr);
+    assert!(released.stderr.contains("wiping"), "what the host reports is shown: {}", released.stderr);
+    let whole = ["allocation", "timeline", &allocation, "--follow", "-o", "json"];
+    let told = plane.run(home.path(), &second.tokens["viewer"], &whole);
+    assert_eq!(told.code, 0, "{}", told.stderr);
+    let last = told.stdout.lines().last().unwrap_or_default();
+    assert_eq!(serde_json::from_str::<serde_json::Value>(last).unwrap()["step"], "released", "{}", told.stdout);
     let store = format!("sqlite:{}", home.path().join("dev/store.db").display());
     let sound = ran(gpuaas(home.path()).args(["verify", "--database", &store]).output().unwrap());
     assert_eq!(sound.code, 0, "{}{}", sound.stdout, sound.stderr);

@@ -303,7 +303,8 @@ fn a_full_disk_loses_nothing_that_was_acknowledged() {
     let serve = ["serve", "--database", &database, "--listen", "127.0.0.1:0", "--log", "warn"];
     let (runtime, mut fared) = (runtime(), Fared::default());
     let mut server = Server::start(home.path(), "serve", &serve);
-    disk.fill_but(600_000);
+    // Room for some dozen changes: the server makes a few of its own meanwhile.
+    disk.fill_but(2_000_000);
     runtime.block_on(write_until_full(&server.url, operator, &mut fared, 0));
     // A COMMIT that fails for want of room is a COMMIT whose outcome is unknown: the process ends, to be started again.
     assert_eq!(server.ends_within(Duration::from_secs(5)), Some(75));

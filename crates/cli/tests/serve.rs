@@ -144,7 +144,8 @@ fn people(desk: &Desk<'_>) {
 }
 
 fn long_work(desk: &Desk<'_>) {
-    let launch = |gpus| ["launch", "x", "--project", "acme/research", "--sku", "s", "--gpus", gpus, "--region", "eu-1"];
+    let launch =
+        |gpus| ["launch", "x", "--project", "acme/research", "--sku", "s", "--gpus", gpus, "--region", "eu-1", "--yes"];
     assert_eq!(desk.json(&["tenant", "suspend", "acme", "--yes"])["state"], "succeeded");
     desk.refused("state_conflict", 5, &launch("1"));
     assert_eq!(desk.json(&["tenant", "resume", "acme"])["state"], "succeeded");

@@ -1,370 +1,104 @@
-//! The placement applier: asks the engine where a wish fits, and writes the answer down in one transaction.
+//! The placement applier: asks the engine where wishes fit, and writes the answers down, many in one transaction.
 //!
-//! The engine proposes on a picture of the fleet that may already be old; the transaction checks the proposal against the
-//! rows themselves (slots locked in id order, states and versions as they were seen) and the schema checks it once more.
-//! A proposal that lost comes back as a race, and the picture is thrown away; the next look decides on a fresh one. A refusal
-//! is an answer too: it is stored with its reasons, and the driver ends the wish with them.
+//! ```text
+//! a turn: bring the picture up to date ── decide each wish in order ── one commit ── losers adopt what was read, again
+//! ```
 //!
-//! One transaction writes: the slots' reservation (each begins a new use), the claims with a snapshot of what was sold, the
-//! node's occupancy, the allocation, the decision, the events, the audit row, and the operations that end there.
+//! The leader keeps a picture of the fleet in memory. Each verdict takes its slots in the picture at once, so that the next
+//! sees them taken. The transaction then checks every verdict against the rows themselves (locked in id order, states and
+//! versions as they were seen), drops those that lost, and writes the rest; the schema checks it once more. A lost verdict
+//! comes back with the rows that were read, and is decided again in the same turn. A node on which verdicts keep losing is
+//! set aside for a while. If the schema refuses a batch, it is halved until the one that it refuses is alone.
+//!
+//! For a verdict the transaction writes: the slots' reservation (each begins a new use), the claims with a snapshot of what
+//! was sold, the node's occupancy, the allocation, the decision, the events, the audit row, and the operations that end
+//! there. A refusal is an answer too: its decision is stored in the same transaction, and the driver ends the wish with it.
 
-use std::collections::{BTreeMap, HashMap};
+mod commit;
+mod deciding;
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod ground;
+mod sold;
+#[cfg(test)]
+mod tests;
 
-use api::{Code, allocation::AllocationObserved};
-use engine::{
-    admit::{self, AdmitInput, CheckCode},
-    explain,
-    place::{self, Considered, Reason, Request, Verdict},
+use std::{
+    collections::{BTreeMap, BTreeSet, VecDeque},
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::Arc,
 };
-use model::supply::{NodeDesired, NodeState, SlotState};
-use model::{AuditId, ClaimId, DecisionId, NodeId, SlotId, allocation::State, sku::CapacityShape};
-use serde::{Deserialize, Serialize};
+
+use api::Code;
+use engine::{
+    Admission, DecisionRecord,
+    admit::{CheckCode, CheckOutcome},
+};
+use lifecycle::Wait;
+use model::{NodeId, Timestamp, time::MICROS_PER_SECOND};
+use serde::Deserialize;
 use store::{
-    Stamp, StoreError, Tx,
-    allocations::{self, AllocationRow, Entering},
-    audit::{self, AuditRow},
-    claims::{self, NodeClaim, SlotClaim},
-    decisions::{self, DecisionRow},
-    nodes::{self, NodeRow},
-    operations, projects, regions,
-    skus::{self, SkuRow},
-    slots::{self, SlotRow},
-    tenants,
+    StoreError,
+    events::{self, Placed},
+    fleet,
+    living::{self, Living as Table},
+    placing::{self, WishRow},
 };
 
 use crate::{
-    driver::{read_json, write_json},
-    leader::{Leader, unchanged},
-    snapshot::{self, Snapshot},
+    driver::KeepLease,
+    leader::Leader,
+    snapshot::{self, Changed, Snapshot},
 };
+use commit::{Loss, Written};
+use deciding::{Answer, Decided, Grounds};
+
+pub use sold::{ClaimSnapshot, DeviceSnapshot};
 
 /// The outcome of a decision that found a place.
-pub const PLACED: &str = "placed";
+pub const PLACED: &str = placing::PLACED;
 /// The outcome of a decision that found none.
 pub const REFUSED: &str = "refused";
 
-/// The body of a placement decision: counts and words, never a device or another tenant.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+/// A decision about a place, read again from the store.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PlacementDecision {
-    /// Why it was refused.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// Why it was refused, where it was.
     pub code: Option<Code>,
     /// The answer in a sentence or two.
     pub because: String,
-    /// How much was looked at, when it was placed.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub considered: Option<Considered>,
-    /// Why nodes were passed over, when it was refused.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub nodes_by_reason: BTreeMap<Reason, u32>,
+    /// Everything that was counted; nothing where admission refused before anybody looked for a place.
+    pub record: Option<DecisionRecord<'static>>,
 }
 
-/// What a claim carries for ever: what was sold, at what price, on which devices.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct ClaimSnapshot {
-    /// The SKU.
-    pub sku_id: model::SkuId,
-    /// Its short name.
-    pub sku: String,
-    /// The form.
-    pub shape: CapacityShape,
-    /// The slot's profile; the node's name for a whole node.
-    pub profile: String,
-    /// The price.
-    pub price_micros_per_gpu_hour: i64,
-    /// GPUs to bill while the claim is active.
-    pub billable_gpus: i64,
-    /// Virtual CPUs that go with it.
-    pub vcpus: i64,
-    /// Memory that goes with it.
-    pub memory_mib: i64,
-    /// The devices, by slot.
-    pub devices: BTreeMap<String, DeviceSnapshot>,
-}
-
-/// The devices of one slot when it was claimed.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-#[allow(missing_docs)]
-pub struct DeviceSnapshot {
-    pub gpu_pci_address: Option<String>,
-    pub gpu_uuid: Option<String>,
-    pub gpu_module_id: Option<i64>,
-    pub nvme_identity: Option<String>,
-    pub fabric_vf_pci_address: Option<String>,
-}
-
-/// The leader's picture of the fleet, kept for one sweep. Volatile.
-#[derive(Debug, Default)]
-pub(crate) struct Applier {
-    snapshot: Option<Snapshot>,
-}
-
-// What one wish is about, read together.
-struct Wish {
-    allocation: AllocationRow,
-    sku: SkuRow,
-    admission: AdmitInput,
-}
-
-impl Applier {
-    /// Forgets the picture, so that the next wish is decided on a fresh one.
-    pub(crate) fn forget_snapshot(&mut self) {
-        self.snapshot = None;
-    }
-
-    /// Finds slots for a wish and claims them, or records that there are none.
-    pub(crate) fn place(&mut self, leader: &Leader, allocation: &AllocationRow) -> Result<(), StoreError> {
-        let wish = wish(leader, allocation)?;
-        let admission = admit::admit(&wish.admission);
-        if let Some(refused) = admission.first_refusal() {
-            let decision = PlacementDecision {
-                code: Some(code_of(refused.code)),
-                because: refused.detail.clone(),
-                ..PlacementDecision::default()
-            };
-            return refuse(leader, &wish.allocation, decision, 0);
+impl PlacementDecision {
+    /// Reads the body of a stored decision.
+    pub fn read(body: &str) -> Result<Self, StoreError> {
+        if let Ok(record) = DecisionRecord::from_json(body) {
+            let refused = record.shortage.is_some();
+            let code = refused.then_some(Code::SkuUnavailable);
+            return Ok(Self { code, because: record.sentence(), record: Some(record) });
         }
-        let request = Request {
-            shape: wish.allocation.shape,
-            gpu_model: wish.sku.gpu_model,
-            gpu_count: number(wish.allocation.gpu_count),
-            region_id: wish.allocation.region_id.clone(),
-        };
-        let snapshot = match self.snapshot.take() {
-            Some(snapshot) => self.snapshot.insert(snapshot),
-            None => self.snapshot.insert(leader.read(snapshot::load)?),
-        };
-        let verdict = place::place(&snapshot.fleet, &request);
-        let mut decision = PlacementDecision { because: explain::sentence(&request, &verdict), ..Default::default() };
-        match verdict {
-            Verdict::Refused { nodes_by_reason, .. } => {
-                (decision.code, decision.nodes_by_reason) = (Some(Code::SkuUnavailable), nodes_by_reason);
-                refuse(leader, &wish.allocation, decision, snapshot.version)
-            }
-            Verdict::Placed { node_id, slot_ids, considered } => {
-                decision.considered = Some(considered);
-                let chosen = Chosen::new(snapshot, node_id, slot_ids);
-                let applied = apply(leader, wish, chosen.clone(), decision);
-                match &applied {
-                    Ok(()) => snapshot.adopt(&chosen.node_id, &chosen.slots, request.shape),
-                    Err(_) => self.snapshot = None,
-                }
-                applied
-            }
+        if let Ok(admission) = serde_json::from_str::<Admission>(body) {
+            let first = admission.first_refusal();
+            let because = first.map_or_else(|| "Admission let it in.".to_owned(), |check| check.detail.clone());
+            return Ok(Self { code: first.map(|check| code_of(check.code)), because, record: None });
         }
+        let told: Told = serde_json::from_str(body)
+            .map_err(|error| StoreError::Corrupt { column: "body".into(), why: error.to_string() })?;
+        Ok(Self { code: told.code, because: told.because, record: None })
     }
 }
 
-/// The slots that a verdict chose, with the versions they were seen at.
-#[derive(Debug, Clone)]
-struct Chosen {
-    node_id: NodeId,
-    slots: Vec<SlotId>,
-    versions: HashMap<SlotId, i64>,
-    snapshot_version: i64,
+// What was stored before decisions had a record.
+#[derive(Debug, Deserialize)]
+struct Told {
+    code: Option<Code>,
+    because: String,
 }
 
-impl Chosen {
-    fn new(snapshot: &Snapshot, node_id: NodeId, mut slots: Vec<SlotId>) -> Self {
-        slots.sort();
-        let versions = slots.iter().filter_map(|id| Some((id.clone(), *snapshot.versions.get(id)?))).collect();
-        Self { node_id, slots, versions, snapshot_version: snapshot.version }
-    }
-
-    /// The chosen slots, locked and still as they were seen; otherwise the verdict lost.
-    fn lock(&self, tx: &mut Tx<'_>) -> Result<Vec<SlotRow>, StoreError> {
-        let locked = slots::lock_chosen(tx, &self.slots)?;
-        let as_seen = |slot: &SlotRow| {
-            slot.state == SlotState::Available
-                && !slot.drifted
-                && slot.node_id == self.node_id
-                && self.versions.get(&slot.id) == Some(&slot.version)
-        };
-        let whole = locked.len() == self.slots.len();
-        if whole && (locked.iter().all(as_seen) || model::planted!(TwoClaimsOnOneSlot)) {
-            Ok(locked)
-        } else {
-            Err(StoreError::StaleVersion)
-        }
-    }
-}
-
-fn wish(leader: &Leader, allocation: &AllocationRow) -> Result<Wish, StoreError> {
-    let (allocation, gone) = (allocation.clone(), StoreError::NotFound);
-    leader.read(move |tx| {
-        let sku = skus::get(tx, &allocation.sku_id)?.ok_or(gone.clone())?;
-        let region = regions::get(tx, &allocation.region_id)?.ok_or(gone.clone())?;
-        let project = projects::get(tx, &allocation.project_id)?.ok_or(gone.clone())?;
-        let tenant = tenants::get(tx, &allocation.tenant_id)?.ok_or(gone.clone())?;
-        let held = projects::gpus_held(tx, &project.id)?.saturating_sub(allocation.gpu_count);
-        let admission = AdmitInput {
-            tenant: tenant.state,
-            tenant_desired: tenant.desired,
-            project: project.state,
-            project_desired: project.desired,
-            region_enabled: region.enabled,
-            sku_enabled: sku.terms.enabled,
-            sku_gpu_counts: sku.terms.gpu_counts.iter().map(|count| number(*count)).collect(),
-            gpu_count: number(allocation.gpu_count),
-            project_gpus_held: number(held),
-            project_gpu_cap: number(project.gpu_cap),
-        };
-        Ok(Wish { allocation: allocation.clone(), sku, admission })
-    })
-}
-
-/// Records that a wish has no place. The driver ends it at its next look.
-fn refuse(
-    leader: &Leader,
-    allocation: &AllocationRow,
-    decision: PlacementDecision,
-    snapshot_version: i64,
-) -> Result<(), StoreError> {
-    let allocation = allocation.clone();
-    leader.commit(move |tx, stamp| {
-        unchanged(allocations::get(tx, &allocation.id)?, |found| found.version, allocation.version)?;
-        record(tx, stamp, &allocation, REFUSED, &decision, snapshot_version)?;
-        Ok(())
-    })
-}
-
-fn apply(leader: &Leader, wish: Wish, chosen: Chosen, decision: PlacementDecision) -> Result<(), StoreError> {
-    leader.commit(move |tx, stamp| {
-        let Wish { allocation, sku, .. } = &wish;
-        unchanged(allocations::get(tx, &allocation.id)?, |found| found.version, allocation.version)?;
-        let node = nodes::get(tx, &chosen.node_id)?.filter(|node| takes(node, allocation.shape));
-        let node = node.ok_or(StoreError::StaleVersion)?;
-        let locked = chosen.lock(tx)?;
-        let claimed = match allocation.shape {
-            CapacityShape::GpuSlice => {
-                slots::reserve_all(tx, stamp, &locked)?;
-                let claims = slot_claims(stamp, sku, &locked)?;
-                claims::take_slots(tx, &allocation.id, &node.id, &claims, stamp.now)?
-            }
-            CapacityShape::Baremetal => {
-                if !model::planted!(SliceBesideBareMetal) {
-                    slots::reserve_all(tx, stamp, &locked)?;
-                }
-                let fence = nodes::raise_generation(tx, stamp, &node)?;
-                let snapshot = write_json(&snapshot_of(sku, &node.name, &locked))?;
-                let claim = NodeClaim { id: ClaimId::from_parts(stamp.now, stamp.bits()), fence, snapshot };
-                // A slot that was approved meanwhile is not among the chosen, and would not be wiped after this use.
-                claims::take_node(tx, &allocation.id, &node.id, &claim, stamp.now)?
-                    && slots::of_node(tx, &node.id)?.len() == locked.len()
-            }
-        };
-        if !claimed {
-            return Err(StoreError::StaleVersion);
-        }
-        let observed = write_json(&read_json::<AllocationObserved>("observed", &allocation.observed)?)?;
-        let entering =
-            Entering { state: State::Reserved, observed: &observed, node_id: Some(&node.id), reason: Some(PLACED) };
-        allocations::enter(tx, stamp, allocation, entering)?;
-        let decided = record(tx, stamp, allocation, PLACED, &decision, chosen.snapshot_version)?;
-        witness(tx, stamp, allocation, &decided, locked.len())?;
-        operations::finish_for(tx, allocation.id.as_str(), State::Reserved.as_str(), None, stamp.now)?;
-        Ok(())
-    })
-}
-
-// What may have changed since the picture was taken, and raises no version of a slot.
-fn takes(node: &NodeRow, shape: CapacityShape) -> bool {
-    node.state == NodeState::Online
-        && node.desired == NodeDesired::InService
-        && (shape == CapacityShape::Baremetal || node.promoted.is_some())
-}
-
-fn slot_claims(stamp: &mut Stamp<'_>, sku: &SkuRow, locked: &[SlotRow]) -> Result<Vec<SlotClaim>, StoreError> {
-    let mut claim = |slot: &SlotRow| {
-        Ok(SlotClaim {
-            id: ClaimId::from_parts(stamp.now, stamp.bits()),
-            slot_id: slot.id.clone(),
-            fence: slot.use_generation + 1,
-            snapshot: write_json(&snapshot_of(sku, &slot.profile, std::slice::from_ref(slot)))?,
-        })
-    };
-    locked.iter().map(&mut claim).collect()
-}
-
-fn snapshot_of(sku: &SkuRow, profile: &str, covered: &[SlotRow]) -> ClaimSnapshot {
-    let gpus = i64::try_from(covered.len()).unwrap_or(i64::MAX);
-    let devices = |slot: &SlotRow| DeviceSnapshot {
-        gpu_pci_address: slot.parts.gpu_pci_address.clone(),
-        gpu_uuid: slot.parts.gpu_uuid.clone(),
-        gpu_module_id: slot.parts.gpu_module_id,
-        nvme_identity: slot.parts.nvme_identity.clone(),
-        fabric_vf_pci_address: slot.parts.fabric_vf_pci_address.clone(),
-    };
-    ClaimSnapshot {
-        sku_id: sku.id.clone(),
-        sku: sku.slug.to_string(),
-        shape: sku.shape,
-        profile: profile.to_owned(),
-        price_micros_per_gpu_hour: sku.terms.price_micros_per_gpu_hour,
-        billable_gpus: gpus,
-        vcpus: sku.terms.vcpus_per_gpu.saturating_mul(gpus),
-        memory_mib: sku.terms.memory_mib_per_gpu.saturating_mul(gpus),
-        devices: covered.iter().map(|slot| (slot.id.to_string(), devices(slot))).collect(),
-    }
-}
-
-/// Stores a decision, within its limit: the sentence says what the counts say, so the counts give way.
-fn record(
-    tx: &mut Tx<'_>,
-    stamp: &mut Stamp<'_>,
-    allocation: &AllocationRow,
-    outcome: &str,
-    decision: &PlacementDecision,
-    snapshot_version: i64,
-) -> Result<DecisionId, StoreError> {
-    let mut body = write_json(decision)?;
-    if body.len() > decisions::BODY_BYTES_MAX {
-        body = write_json(&PlacementDecision { nodes_by_reason: BTreeMap::new(), ..decision.clone() })?;
-    }
-    let row = DecisionRow {
-        id: DecisionId::from_parts(stamp.now, stamp.bits()),
-        subject_id: allocation.id.to_string(),
-        outcome: outcome.to_owned(),
-        body,
-        snapshot_version,
-        at: stamp.now,
-    };
-    decisions::insert(tx, &row)?;
-    Ok(row.id)
-}
-
-#[derive(Serialize)]
-struct PlacementAudit<'a> {
-    decision_id: &'a DecisionId,
-    slots: usize,
-}
-
-fn witness(
-    tx: &mut Tx<'_>,
-    stamp: &mut Stamp<'_>,
-    allocation: &AllocationRow,
-    decided: &DecisionId,
-    slots: usize,
-) -> Result<(), StoreError> {
-    let row = AuditRow {
-        id: AuditId::from_parts(stamp.now, stamp.bits()),
-        actor: "system:placement".to_owned(),
-        token_id: None,
-        action: "allocation_place".to_owned(),
-        subject: allocation.id.to_string(),
-        tenant_id: Some(allocation.tenant_id.clone()),
-        // Nobody's request: the decision is what led here.
-        request_id: decided.to_string(),
-        body: write_json(&PlacementAudit { decision_id: decided, slots })?,
-        at: stamp.now,
-    };
-    audit::append(tx, &row)
-}
-
-fn code_of(check: CheckCode) -> Code {
+/// The problem that a failed check of admission is told as.
+pub(crate) fn code_of(check: CheckCode) -> Code {
     match check {
         CheckCode::TenantActive | CheckCode::ProjectActive => Code::StateConflict,
         CheckCode::RegionEnabled | CheckCode::SkuEnabled | CheckCode::CountSellable => Code::NotForSale,
@@ -372,6 +106,348 @@ fn code_of(check: CheckCode) -> Code {
     }
 }
 
-fn number(value: i64) -> u32 {
-    u32::try_from(value.max(0)).unwrap_or(u32::MAX)
+/// An admission as it is stored; the sentences give way where it would be too long.
+pub(crate) fn admission_body(admission: &Admission) -> Result<String, StoreError> {
+    let body = crate::driver::write_json(admission)?;
+    if body.len() <= store::decisions::BODY_BYTES_MAX {
+        return Ok(body);
+    }
+    let mut short = admission.clone();
+    let first = short.checks.iter().position(|check| check.outcome == CheckOutcome::Refused);
+    for (at, check) in short.checks.iter_mut().enumerate() {
+        if Some(at) != first {
+            check.detail.clear();
+        }
+    }
+    crate::driver::write_json(&short)
+}
+
+/// What a turn of placement did.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Turn {
+    /// Wishes that got a place.
+    pub placed: usize,
+    /// Wishes for which there is none.
+    pub refused: usize,
+    /// Verdicts that lost against somebody else.
+    pub lost: usize,
+    /// Wishes that wait because all that would do is being changed by somebody else.
+    pub postponed: usize,
+    /// Batches that the schema refused, and that were halved.
+    pub halved: usize,
+    /// Wishes that could not be decided about, with why.
+    pub(crate) faults: Vec<(WishRow, StoreError)>,
+}
+
+impl Turn {
+    /// How many wishes have an answer.
+    pub fn answered(&self) -> usize {
+        self.placed + self.refused + self.postponed + self.faults.len()
+    }
+}
+
+/// The leader's picture of the fleet and what was learnt about losing. Volatile.
+#[derive(Debug, Default)]
+pub(crate) struct Applier {
+    // With the epoch it was taken in: what another leader did in between is not in it.
+    snapshot: Option<(i64, Snapshot)>,
+    refreshed: Option<Timestamp>,
+    losses: BTreeMap<NodeId, u32>,
+    // What was read for the next batches of the same turn. The commit checks that each wish is still as it was read.
+    ahead: Ahead,
+}
+
+#[derive(Debug, Default)]
+struct Ahead {
+    wishes: VecDeque<WishRow>,
+    grounds: Grounds,
+}
+
+/// No more batches than this in one turn, so that everything else gets its turn too.
+const BATCHES_MAX: usize = 16;
+/// So many batches are read together.
+const BATCHES_AHEAD: usize = 4;
+/// A verdict is made so often in one turn; a node is set aside before that.
+const ROUNDS_MAX: usize = 4;
+/// So many losses in a row on one node set it aside.
+const LOSSES_MAX: u32 = 3;
+const ASIDE_S: i64 = 5;
+/// Without wishes the picture is brought up to date this often.
+const REFRESH_US: i64 = MICROS_PER_SECOND;
+
+impl Applier {
+    /// Answers the wishes that are due, in batches.
+    pub(crate) fn turn(&mut self, leader: &Leader, keep_lease: &mut KeepLease<'_>) -> Result<Turn, StoreError> {
+        let mut turn = Turn::default();
+        let limit = leader.config.placements_per_commit.max(1);
+        for batch in 0..BATCHES_MAX {
+            keep_lease()?;
+            // What others commit during a turn is seen by the checks of each commit; the next turn takes it over.
+            let (wishes, answered) = self.batch(leader, limit, batch == 0, &mut turn)?;
+            if wishes < limit || answered == 0 {
+                break;
+            }
+        }
+        Ok(turn)
+    }
+
+    /// One batch of at most so many wishes, the first of a turn or a later one.
+    pub(crate) fn one_batch(&mut self, leader: &Leader, limit: usize, first: bool) -> Result<Turn, StoreError> {
+        let mut turn = Turn::default();
+        self.batch(leader, limit, first, &mut turn)?;
+        Ok(turn)
+    }
+
+    /// One batch. Says how many wishes were due, and how many of them have an answer.
+    fn batch(
+        &mut self,
+        leader: &Leader,
+        limit: usize,
+        first: bool,
+        turn: &mut Turn,
+    ) -> Result<(usize, usize), StoreError> {
+        let ended = self.try_batch(leader, limit, first, turn);
+        // Whatever ends a step leaves it unknown what the store has.
+        ended.inspect_err(|_| (self.snapshot, self.ahead) = (None, Ahead::default()))
+    }
+
+    fn try_batch(
+        &mut self,
+        leader: &Leader,
+        limit: usize,
+        first: bool,
+        turn: &mut Turn,
+    ) -> Result<(usize, usize), StoreError> {
+        if first || self.ahead.wishes.is_empty() {
+            self.read_ahead(leader, limit)?;
+        }
+        let idle = |refreshed: Timestamp| (0..REFRESH_US).contains(&leader.now.micros_since(refreshed));
+        if self.ahead.wishes.is_empty() && self.refreshed.is_some_and(idle) {
+            return Ok((0, 0));
+        }
+        if first || self.snapshot.is_none() {
+            self.refresh(leader)?;
+        }
+        let due = self.ahead.wishes.len().min(limit);
+        let (wishes, before) = (self.ahead.wishes.drain(..due).collect(), turn.answered());
+        let mut grounds = std::mem::take(&mut self.ahead.grounds);
+        let ended = self.answer(leader, wishes, &mut grounds, turn);
+        self.ahead.grounds = grounds;
+        ended.map(|()| (due, turn.answered() - before))
+    }
+
+    fn read_ahead(&mut self, leader: &Leader, limit: usize) -> Result<(), StoreError> {
+        let (now, rows) = (leader.now, i64::try_from(limit.saturating_mul(BATCHES_AHEAD)).unwrap_or(i64::MAX));
+        self.ahead = leader.read(move |tx| {
+            let wishes = placing::due(tx, now, rows)?;
+            let grounds = Grounds::read(tx, &wishes)?;
+            Ok(Ahead { wishes: wishes.into(), grounds })
+        })?;
+        Ok(())
+    }
+
+    /// Brings the picture up to date with what was committed, by whomever.
+    fn refresh(&mut self, leader: &Leader) -> Result<(), StoreError> {
+        let epoch = leader.guard.epoch;
+        self.refreshed = Some(leader.now);
+        let Some((_, mut snapshot)) = self.snapshot.take().filter(|(of, _)| *of == epoch) else {
+            return self.reload(leader);
+        };
+        let version = snapshot.version;
+        let touched = leader.read(move |tx| {
+            let far = events::head(tx)?.saturating_sub(version) > snapshot::EVENTS_MAX;
+            if far { Ok(None) } else { events::touched_since(tx, version, Placed::LeftOut).map(Some) }
+        })?;
+        let Some((head, touched)) = touched else { return self.reload(leader) };
+        let changed = snapshot.changed(head, &touched);
+        if changed.everything {
+            return self.reload(leader);
+        }
+        if !changed.is_nothing() {
+            self.read_again(leader, &mut snapshot, changed)?;
+        }
+        snapshot.bring_back(leader.now);
+        self.snapshot = Some((epoch, snapshot));
+        Ok(())
+    }
+
+    fn read_again(&self, leader: &Leader, snapshot: &mut Snapshot, changed: Changed) -> Result<(), StoreError> {
+        let (nodes, rows) = leader.read(move |tx| snapshot::read_changed(tx, &changed))?;
+        snapshot.adopt(&nodes, &rows);
+        Ok(())
+    }
+
+    fn reload(&mut self, leader: &Leader) -> Result<(), StoreError> {
+        let (version, rows) = leader.read(snapshot::read)?;
+        let snapshot = Snapshot::new(version, &rows, leader.config.policy.clone());
+        tracing::info!(nodes = rows.nodes.len(), slots = rows.slots.len(), version, "the fleet was read");
+        self.losses.clear();
+        self.snapshot = Some((leader.guard.epoch, snapshot));
+        Ok(())
+    }
+
+    /// Where the picture, brought up to date, is not what the store has. Both are asked the same questions, and a picture
+    /// that answers one differently is at fault. Nothing to say while a node is set aside, or before there is a picture.
+    pub(crate) fn picture_fault(&mut self, leader: &Leader) -> Result<Option<String>, StoreError> {
+        if self.snapshot.as_ref().is_none_or(|(epoch, _)| *epoch != leader.guard.epoch) {
+            return Ok(None);
+        }
+        self.refresh(leader)?;
+        let guard = leader.guard.clone();
+        let (leads, (version, rows)) = leader.read(move |tx| {
+            // Who was overtaken and does not know it yet may have an old picture: it commits nothing on it.
+            let lease = store::lease::lease_read(tx, &guard.name)?;
+            let leads = lease.is_some_and(|lease| lease.epoch == guard.epoch && lease.holder == guard.holder);
+            Ok((leads, snapshot::read(tx)?))
+        })?;
+        if !leads {
+            return Ok(None);
+        }
+        let fresh = Snapshot::new(version, &rows, leader.config.policy.clone());
+        Ok(self.snapshot.as_ref().and_then(|(_, kept)| kept.differs_from(&fresh)))
+    }
+
+    /// Decides and commits, and again for those that lost, a bounded number of times.
+    fn answer(
+        &mut self,
+        leader: &Leader,
+        mut wishes: Vec<WishRow>,
+        grounds: &mut Grounds,
+        turn: &mut Turn,
+    ) -> Result<(), StoreError> {
+        let mut postponed = vec![];
+        for _ in 0..ROUNDS_MAX {
+            if wishes.is_empty() {
+                break;
+            }
+            let Some(decided) = self.decide_all(std::mem::take(&mut wishes), grounds, &mut postponed, turn) else {
+                // The picture is gone; what was decided on it was not written and is still due.
+                return Ok(());
+            };
+            if decided.is_empty() {
+                break;
+            }
+            let decided = Arc::new(decided);
+            let written = commit::commit(leader, &decided)?;
+            let again = self.settle(leader, &decided, written, turn)?;
+            for Decided { wish, answer } in again.iter().map(|at| &decided[*at]) {
+                if answer.chosen.is_none() {
+                    grounds.asks_again(wish);
+                }
+                wishes.push(wish.clone());
+            }
+        }
+        postponed.append(&mut wishes);
+        turn.postponed += postponed.len();
+        if postponed.is_empty() { Ok(()) } else { postpone(leader, postponed) }
+    }
+
+    /// Verdicts for wishes, in order. `None` when the engine panicked, and the picture was thrown away.
+    fn decide_all(
+        &mut self,
+        wishes: Vec<WishRow>,
+        grounds: &mut Grounds,
+        postponed: &mut Vec<WishRow>,
+        turn: &mut Turn,
+    ) -> Option<Vec<Decided>> {
+        let (_, snapshot) = self.snapshot.as_mut()?;
+        let mut decided = Vec::with_capacity(wishes.len());
+        for wish in wishes {
+            let tried = catch_unwind(AssertUnwindSafe(|| deciding::decide(snapshot, grounds, &wish)));
+            match tried {
+                Ok(Ok(Answer::Postpone)) => postponed.push(wish),
+                Ok(Ok(Answer::Decided(answer))) => decided.push(Decided { wish, answer: *answer }),
+                Ok(Err(error)) => turn.faults.push((wish, error)),
+                Err(panic) => {
+                    let why = crate::driver::panic_text(panic.as_ref());
+                    turn.faults.push((wish, StoreError::Panicked(why)));
+                    self.snapshot = None;
+                    return None;
+                }
+            }
+        }
+        Some(decided)
+    }
+
+    /// Takes over what was written, and what was read for those that lost. Answers which are to be decided again.
+    fn settle(
+        &mut self,
+        leader: &Leader,
+        decided: &Arc<Vec<Decided>>,
+        written: Written,
+        turn: &mut Turn,
+    ) -> Result<BTreeSet<usize>, StoreError> {
+        let Some((_, snapshot)) = &mut self.snapshot else { return Ok(BTreeSet::new()) };
+        turn.refused += written.refused.len();
+        turn.placed += written.placed.len();
+        turn.halved += written.halved;
+        for at in written.placed {
+            let Decided { wish, answer } = &decided[at];
+            if let Some(chosen) = &answer.chosen {
+                snapshot.took(chosen, &wish.id);
+                self.losses.remove(&chosen.node_id);
+            }
+        }
+        let mut again: BTreeSet<usize> = written.again.into_iter().collect();
+        let mut nodes = BTreeSet::new();
+        for (at, loss) in written.lost {
+            let Decided { wish, answer } = &decided[at];
+            turn.lost += 1;
+            let node = answer.chosen.as_ref().map(|chosen| chosen.node_id.clone());
+            tracing::debug!(allocation = %wish.id, ?node, ?loss, "a verdict lost");
+            match loss {
+                Loss::WishChanged => (),
+                Loss::Fault(error) => turn.faults.push((wish.clone(), error)),
+                _ => {
+                    again.insert(at);
+                    if let Some(node) = &node {
+                        lose(&mut self.losses, snapshot, node, leader.now);
+                    }
+                }
+            }
+            nodes.extend(node);
+        }
+        if !nodes.is_empty() {
+            // What was read before later halves were written is out of date by them.
+            let rows = match written.rows {
+                Some(rows) => rows,
+                None => {
+                    let nodes = nodes.clone();
+                    leader.read(move |tx| fleet::load_nodes(tx, &nodes))?
+                }
+            };
+            snapshot.adopt(&nodes, &rows);
+        }
+        Ok(again)
+    }
+}
+
+fn lose(losses: &mut BTreeMap<NodeId, u32>, snapshot: &mut Snapshot, node: &NodeId, now: Timestamp) {
+    let count = losses.entry(node.clone()).or_default();
+    *count += 1;
+    if *count >= LOSSES_MAX {
+        losses.remove(node);
+        snapshot.set_aside(node.clone(), now.plus_seconds(ASIDE_S));
+        tracing::error!(
+            alert = "placement_node_set_aside",
+            %node,
+            seconds = ASIDE_S,
+            "{LOSSES_MAX} verdicts in a row lost on this node; somebody else changes it"
+        );
+    }
+}
+
+fn postpone(leader: &Leader, wishes: Vec<WishRow>) -> Result<(), StoreError> {
+    let because = "Everything that would do is being changed by somebody else; it is tried again in a moment.";
+    let (wait, now) = (Wait::new("placement_contended", because, 60, 1), leader.now);
+    leader.commit(move |tx, _| {
+        for wish in &wishes {
+            match living::set_wait(tx, Table::Allocations, wish.seen(), &wait, now) {
+                // It has moved on by itself.
+                Ok(()) | Err(StoreError::StaleVersion) => (),
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    })
 }

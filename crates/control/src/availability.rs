@@ -1,21 +1,31 @@
-//! What can be had now, for everybody who is signed in. Counted over the same picture of the fleet that placement uses, and
-//! kept while nothing was committed, so that a portal that asks every second costs one small query. While much is committed
-//! it is counted once a second at most: the answer is then up to a second old, and placement decides anyway.
+//! What can be had now, for everybody who is signed in. Counted over a picture of the fleet like the one that placement uses,
+//! read once and then brought up to date by events, so that whoever asks pays for what changed and for nothing else. The
+//! answer is kept while nothing was committed, so that a portal that asks every second costs one small query. While much is
+//! committed it is counted once a second at most: the answer is then up to a second old, and placement decides anyway.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    sync::{Arc, Mutex, PoisonError},
+    ops::Deref,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
+use engine::{Inventory, Policy};
+
 use api::supply::AvailabilityList;
-use model::{RegionId, Timestamp, supply::GpuModel, time::MICROS_PER_SECOND};
+use model::{PoolId, RegionId, Timestamp, supply::GpuModel, time::MICROS_PER_SECOND};
 use store::{Page, StoreError, Tx, events, pools, regions, regions::RegionRow};
 
-use crate::{snapshot, views};
+use crate::{
+    snapshot::{self, Snapshot},
+    views,
+};
 
-/// The last answer. Volatile.
+/// The picture and the last answer. Volatile.
 #[derive(Debug, Default)]
-pub(crate) struct AvailabilityMemo(Mutex<Option<Kept>>);
+pub(crate) struct AvailabilityMemo {
+    kept: Mutex<Option<Kept>>,
+    picture: Mutex<Option<Snapshot>>,
+}
 
 #[derive(Debug)]
 struct Kept {
@@ -34,21 +44,72 @@ impl AvailabilityMemo {
     pub(crate) fn read(&self, tx: &mut Tx<'_>, now: Timestamp) -> Result<Arc<AvailabilityList>, StoreError> {
         let events = events::total(tx)?;
         {
-            let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
             let good = |kept: &&Kept| kept.events == events || (0..AGE_US_MAX).contains(&now.micros_since(kept.at));
             if let Some(kept) = kept.as_ref().filter(good) {
                 return Ok(Arc::clone(&kept.list));
             }
         }
-        let list = Arc::new(count(tx)?);
+        let have = self.picture(tx)?.availability();
+        let list = Arc::new(count(tx, have)?);
         let kept = Kept { events, at: now, list: Arc::clone(&list) };
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(kept);
+        *self.kept.lock().unwrap_or_else(PoisonError::into_inner) = Some(kept);
         Ok(list)
+    }
+
+    /// The fleet as this transaction sees it, or newer. Others who want it wait while it is held. Not for transactions that
+    /// have changed something themselves: what they change may never be.
+    pub(crate) fn picture(&self, tx: &mut Tx<'_>) -> Result<Picture<'_>, StoreError> {
+        let mut kept = self.picture.lock().unwrap_or_else(PoisonError::into_inner);
+        // A picture that fails half-way is not kept.
+        let known = match kept.take() {
+            Some(known) => refreshed(tx, known)?,
+            None => None,
+        };
+        *kept = Some(match known {
+            Some(known) => known,
+            None => snapshot::load(tx)?,
+        });
+        Ok(Picture { kept, nothing: Inventory::new(&engine::Fleet::default(), Policy::default()) })
     }
 }
 
-fn count(tx: &mut Tx<'_>) -> Result<AvailabilityList, StoreError> {
-    let have = engine::availability(&snapshot::load(tx)?.fleet);
+/// The fleet, held for one question.
+pub(crate) struct Picture<'a> {
+    kept: MutexGuard<'a, Option<Snapshot>>,
+    // Stands in for a picture that is not there, which cannot be.
+    nothing: Inventory,
+}
+
+impl Deref for Picture<'_> {
+    type Target = Inventory;
+    fn deref(&self) -> &Inventory {
+        self.kept.as_ref().map_or(&self.nothing, |snapshot| &snapshot.inventory)
+    }
+}
+
+/// Brings a picture up to date; none when it is quicker to take another.
+fn refreshed(tx: &mut Tx<'_>, mut known: Snapshot) -> Result<Option<Snapshot>, StoreError> {
+    if events::head(tx)?.saturating_sub(known.version) > snapshot::EVENTS_MAX {
+        return Ok(None);
+    }
+    let (head, touched) = events::touched_since(tx, known.version, events::Placed::Included)?;
+    let changed = known.changed(head, &touched);
+    if changed.everything {
+        return Ok(None);
+    }
+    if !changed.is_nothing() {
+        let (nodes, rows) = snapshot::read_changed(tx, &changed)?;
+        known.adopt(&nodes, &rows);
+    }
+    Ok(Some(known))
+}
+
+fn count(
+    tx: &mut Tx<'_>,
+    have: BTreeMap<(RegionId, GpuModel, PoolId), engine::Availability>,
+) -> Result<AvailabilityList, StoreError> {
+    let have = engine::availability::by_region(have);
     let sold = models_by_region(tx)?;
     let mut items = Vec::new();
     for region in all_regions(tx)? {

@@ -17,7 +17,7 @@ use store::{
     slots::{self, Approval, SlotNew, SlotParts},
     tokens::{self, TokenNew},
 };
-use topology::{ApprovedSlot, Partitions, SlotDevices};
+use topology::{ApprovedSlot, Locality, Partitions, SlotDevices};
 
 use crate::{Ports, authz::token::Secret};
 
@@ -123,6 +123,8 @@ pub struct NewSlot {
     pub gpu_uuid: Option<String>,
     /// Its devices, as far as they are known. Only a complete slot is approved for sale; any other is `disabled`.
     pub devices: SlotDevices,
+    /// Where they hang on the host.
+    pub locality: Locality,
     /// What the host showed of them, to compare later discoveries with; none when nothing was seen of the host.
     pub approved: Option<ApprovedSlot>,
 }
@@ -173,6 +175,8 @@ fn slot_row(node: &NewNode, slot: &NewSlot) -> Result<SlotNew, serde_json::Error
             fabric_claim_mode: devices.fabric_claim_mode,
             fabric_vf_pci_address: devices.fabric_vf_pci_address.clone().filter(|_| fabric),
             numa_node: devices.numa_node.map(i64::from),
+            pcie_switch: slot.locality.pcie_switch.map(i64::from),
+            rail: slot.locality.rail.map(i64::from),
             partition_ids: format!("[{}]", partition_ids.join(",")),
             capacity_metadata: "{}".to_owned(),
         },

@@ -58,7 +58,8 @@ pub(crate) fn finish(tx: &mut Tx<'_>, task: &TaskRow, now: Timestamp) -> Result<
         TaskState::Expired => Some("No answer came in time.".to_owned()),
         _ => None,
     };
-    let error = error.map(|detail| write_json(&OperationError { code: Code::StateConflict, detail })).transpose()?;
+    let told = |detail| write_json(&OperationError { code: Code::StateConflict, detail, refusal: None });
+    let error = error.map(told).transpose()?;
     operations::finish_for(tx, ended.id.as_str(), ended.state.as_str(), error.as_deref(), now)?;
     Ok(())
 }

@@ -18,7 +18,7 @@ use store::{
 
 use crate::{
     Ports,
-    applier::Applier,
+    applier::{Applier, Turn},
     driver::{Driver, OverdueLog},
     leader::Leader,
     leadership::Leadership,
@@ -39,8 +39,14 @@ pub struct PlaneConfig {
     pub looks_per_noun: i64,
     /// How many of them are looked at at the same time. One means on the stepping thread, in order.
     pub looks_at_once: usize,
+    /// How many wishes one commit of placement answers.
+    pub placements_per_commit: usize,
+    /// How places are ranked.
+    pub policy: engine::Policy,
     /// How many events, or audit rows, one commit numbers.
     pub numbered_per_commit: i64,
+    /// How long before the end of a lease its owner is warned, in seconds; a tenth of the lease when that is shorter.
+    pub lease_warning_s: i64,
     /// How long an agent has to carry an order out.
     pub order_deadline_s: i64,
     /// Heartbeats are written down this often.
@@ -68,7 +74,10 @@ impl PlaneConfig {
             lease_ttl_s: 10,
             looks_per_noun: 64,
             looks_at_once: 1,
+            placements_per_commit: 64,
+            policy: engine::Policy::default(),
             numbered_per_commit: 500,
+            lease_warning_s: 900,
             order_deadline_s: 300,
             heartbeats_every_s: 5,
             idle_look_ms: 250,
@@ -92,6 +101,8 @@ pub struct StepReport {
     pub looked: usize,
     /// How many of them were set aside with a fault.
     pub faults: usize,
+    /// What placement did.
+    pub placement: Turn,
     /// Waits over their budget, as of the last time they were counted by this replica.
     pub waits_over_budget: i64,
     /// The step ended early because of this.
@@ -174,6 +185,33 @@ impl ControlPlane {
         report
     }
 
+    /// One batch of placement and nothing else of a step, for measurements: at most so many wishes that are due, as the
+    /// first of a turn or a later one. Takes the lease where that is allowed.
+    pub fn place_batch(&mut self, limit: usize, first: bool) -> Result<Turn, StoreError> {
+        let now = self.ports.now();
+        self.leadership.step(&self.db, now, self.ports.monotonic_us())?;
+        let Some(guard) = self.leadership.guard().cloned() else { return Err(StoreError::LostLeadership) };
+        let (db, ports, config) = (self.db.clone(), self.ports.clone(), self.config.clone());
+        self.applier.one_batch(&Leader { db, ports, guard, now, config }, limit, first)
+    }
+
+    /// Numbers events and chains audit rows and does nothing else of a step, for measurements. Says how many of each.
+    pub fn number(&mut self) -> Result<(u64, usize), StoreError> {
+        let Some(guard) = self.leadership.guard().cloned() else { return Err(StoreError::LostLeadership) };
+        let (db, ports, config) = (self.db.clone(), self.ports.clone(), self.config.clone());
+        let numbered = numbering::step(&Leader { db, now: ports.now(), ports, guard, config })?;
+        Ok((numbered.events, numbered.audit))
+    }
+
+    /// Where the leader's picture of the fleet is not what the store has, if this replica leads. For audits: a fresh picture
+    /// is taken to compare with.
+    pub fn picture_fault(&mut self) -> Result<Option<String>, StoreError> {
+        let Some(guard) = self.leadership.guard().cloned() else { return Ok(None) };
+        let (db, ports, config) = (self.db.clone(), self.ports.clone(), self.config.clone());
+        let leader = Leader { db, now: ports.now(), ports, guard, config };
+        self.applier.picture_fault(&leader)
+    }
+
     /// Gives the lease back, so that another replica need not wait. For an orderly end.
     pub fn resign(&mut self) {
         let now = self.ports.now();
@@ -213,7 +251,7 @@ impl ControlPlane {
         };
         let swept = self.driver.sweep(&leader, &mut self.applier, &mut keep_lease)?;
         keep_lease()?;
-        (report.looked, report.faults) = (swept.looked, swept.faults);
+        (report.looked, report.faults, report.placement) = (swept.looked, swept.faults, swept.placement.clone());
         let numbered = numbering::step(&leader)?;
         let purged = self.tidy(&leader)?;
         report.waits_over_budget = self.waits_over_budget;

@@ -1,9 +1,12 @@
 //! Rows as readers see them: the four states side by side, and one sentence that says what they come to. Nothing is decided
 //! here and nothing is left out of a view because of who reads it; what a caller may not see never gets this far.
 
+mod decision;
 mod fleet;
 mod operation;
 
+pub(crate) use decision::{checks, refusal};
+pub use decision::{decision, placed_decision};
 pub(crate) use fleet::profiles;
 pub use fleet::{availability, claim, disk_grant, drift, node, slot, task};
 pub use operation::operation;
@@ -11,9 +14,10 @@ pub use operation::operation;
 use api::{
     allocation::{AllocationObserved, AllocationView},
     audit::AuditView,
-    catalog::{PoolView, RegionView, SkuView},
+    catalog::{PoolView, RegionView, SkuView, SlotProfileView},
     event::{CloudEvent, EventData},
     identity::{BindingView, MemberView, PrincipalView, TokenView},
+    ssh_key::SshKeyView,
     states::{FaultView, ProgressView, WaitView},
     tenancy::{Holdings, ProjectView, TenantView},
 };
@@ -35,6 +39,8 @@ use store::{
     projects::{ProjectLeft, ProjectRow},
     regions::RegionRow,
     skus::SkuRow,
+    slot_profiles::SlotProfileRow,
+    ssh_keys::SshKeyRow,
     tenants::{TenantLeft, TenantRow},
     tokens::TokenRow,
 };
@@ -240,6 +246,7 @@ pub fn sku(row: SkuRow) -> Result<SkuView, StoreError> {
         shape: row.shape,
         gpu_model: row.gpu_model,
         gpu_counts,
+        profile: row.terms.profile,
         vcpus_per_gpu: row.terms.vcpus_per_gpu,
         memory_mib_per_gpu: row.terms.memory_mib_per_gpu,
         price_micros_per_gpu_hour: row.terms.price_micros_per_gpu_hour,
@@ -249,9 +256,40 @@ pub fn sku(row: SkuRow) -> Result<SkuView, StoreError> {
     })
 }
 
+/// A slot profile.
+pub fn slot_profile(row: SlotProfileRow) -> SlotProfileView {
+    SlotProfileView {
+        slug: row.slug,
+        name: row.terms.name,
+        gpu_model: row.gpu_model,
+        vcpus: row.terms.vcpus,
+        memory_mib: row.terms.memory_mib,
+        min_disk_bytes: row.terms.min_disk_bytes,
+        version: row.version,
+        created_at: row.created,
+    }
+}
+
+/// A public key.
+pub fn ssh_key(row: SshKeyRow) -> SshKeyView {
+    SshKeyView {
+        id: row.id,
+        tenant_id: row.tenant_id,
+        project_id: row.project_id,
+        name: row.name,
+        public_key: row.public_key,
+        fingerprint: row.fingerprint,
+        version: row.version,
+        created_at: row.created,
+    }
+}
+
 fn allocation_sentence(row: &AllocationRow, observed: &AllocationObserved) -> String {
     let release_wanted = row.desired == AllocationDesired::Released;
     let base = match row.state {
+        _ if release_wanted && row.desired_reason == "lease_ended" && !row.state.is_terminal() => {
+            "Its lease has ended; it is being given back."
+        }
         AllocationState::Requested if release_wanted => "It is about to be given back; nothing was placed.",
         AllocationState::Requested => "It is waiting to be placed.",
         AllocationState::Reserved | AllocationState::Provisioning | AllocationState::Running if release_wanted => {
@@ -262,6 +300,9 @@ fn allocation_sentence(row: &AllocationRow, observed: &AllocationObserved) -> St
         AllocationState::Running => "It is running.",
         AllocationState::Releasing if observed.provision_failed => "It could not be built; the node is cleaning up.",
         AllocationState::Releasing => "It is being stopped and wiped.",
+        AllocationState::Released if row.recreated_as.is_some() => {
+            "Its node was evacuated; it was launched again elsewhere."
+        }
         AllocationState::Released => "It was given back.",
         AllocationState::Refused => "It could not be placed.",
         AllocationState::Failed => "It could not be built; its GPUs were cleaned up.",
@@ -286,7 +327,16 @@ pub fn allocation(row: AllocationRow, now: Timestamp) -> Result<AllocationView, 
         shape: row.shape,
         gpu_count: row.gpu_count,
         region_id: row.region_id,
+        ssh_keys: row.terms.ssh_keys,
+        labels: row.terms.labels,
+        placement: row.terms.placement,
+        lease_ends_at: row.terms.lease_ends,
+        lease_warned_at: row.lease_warned,
+        may_recreate: row.terms.may_recreate,
+        recreated_from: row.recreated_from,
+        recreated_as: row.recreated_as,
         desired: row.desired,
+        desired_reason: row.desired_reason,
         observed,
         execution: row.state,
         version: row.version,

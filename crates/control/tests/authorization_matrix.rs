@@ -77,6 +77,7 @@ fn target(stage: &Stage, operation: &Operation, parameter: &str, whose: Whose, r
             ("token_id", _) => estate.token.to_string(),
             ("allocation_id", _) => estate.allocation.to_string(),
             ("operation_id", _) => estate.operation.to_string(),
+            ("ssh_key_id", _) => estate.ssh_key.to_string(),
             _ => return None,
         })
     };
@@ -90,6 +91,7 @@ fn target(stage: &Stage, operation: &Operation, parameter: &str, whose: Whose, r
             Some(("enr", stage.enrollment_token.clone().expect("a stage with an enrollment token")))
         }
         ("nvme_identity", _) => Some(("eui", stage.disk.clone())),
+        ("profile", _) => Some(("none", "of-slots".to_owned())),
         ("principal_id", "operators") => Some(("prn", world.auditor.principal.to_string())),
         _ => None,
     };
@@ -104,6 +106,7 @@ fn target(stage: &Stage, operation: &Operation, parameter: &str, whose: Whose, r
         (Whose::Own, Some((_, id))) => Some(id),
         // What belongs to the platform is nobody's own and nobody's foreign.
         (Whose::Foreign, Some(_)) => None,
+        (Whose::Absent, Some(_)) if parameter == "profile" => Some("nothing".to_owned()),
         (Whose::Absent, Some((prefix, _))) => Some(absent(prefix)),
     }
 }
@@ -113,14 +116,27 @@ fn body_for(stage: &Stage, operation: &Operation, whose: Whose) -> Option<Value>
     let world = &stage.fleet.world;
     Some(match operation.id {
         "node_update" => json!({"profiles": ["gpuaas-profile-baremetal"]}),
-        "node_drain" | "node_disable" | "node_demote" | "node_revoke_identity" | "slot_disable" => {
+        "node_drain"
+        | "node_disable"
+        | "node_demote"
+        | "node_revoke_identity"
+        | "slot_disable"
+        | "node_evacuate"
+        | "allocation_force_release" => {
             json!({"reason": "maintenance"})
         }
         "slot_approve" | "slot_reapprove" => stage.devices.clone(),
         "disk_grant_create" => json!({"nvme_identity": "eui.granted", "reason": "wiped"}),
         "enrollment_token_create" => json!({"pool_id": world.pool, "node_name": "host-9", "lifetime_s": 60}),
         "tenant_create" => json!({"slug": "new", "name": "New"}),
-        "tenant_update" | "region_update" | "pool_update" | "sku_update" => json!({"name": "Renamed"}),
+        "tenant_update" | "region_update" | "pool_update" | "sku_update" | "slot_profile_update" => {
+            json!({"name": "Renamed"})
+        }
+        "slot_profile_create" => profile_body("new"),
+        "ssh_key_create" => json!({"name": "new", "public_key": NEW_KEY}),
+        "allocation_update" => json!({"name": "renamed"}),
+        "allocation_extend" => json!({"lease_ends_at": "2090-01-01T00:00:00Z"}),
+        "claim_backfill" => json!({"dry_run": false}),
         "project_create" => json!({"slug": "new", "name": "New", "gpu_cap": 4}),
         "project_update" => json!({"gpu_cap": 9}),
         "member_create" => json!({"subject": {"email": "new@acme.example"}, "role": "viewer"}),
@@ -139,11 +155,17 @@ fn body_for(stage: &Stage, operation: &Operation, whose: Whose) -> Option<Value>
         "region_create" => json!({"slug": "new", "name": "New", "enabled": true}),
         "pool_create" => json!({"region_id": world.region, "slug": "new", "name": "New", "gpu_model": "a100-sxm"}),
         "sku_create" => sku_body("new"),
-        "allocation_launch" => {
+        "allocation_launch" | "allocation_plan" => {
             json!({"name": "job", "sku_id": world.sku, "gpu_count": 1, "region_id": world.region})
         }
         _ => return None,
     })
+}
+
+const NEW_KEY: &str = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJmUo4aHXqXLnqOZ+ozqUbbCZMYTR7xr1ZpHv1kmlgfQ new";
+
+fn profile_body(slug: &str) -> Value {
+    json!({"slug": slug, "name": "Slot", "gpu_model": "h200-sxm", "vcpus": 24, "memory_mib": 65536})
 }
 
 /// A thing that can be deleted: nothing refers to it.
@@ -223,6 +245,9 @@ fn stage_for(operation: &Operation) -> Stage {
             assert_eq!(stage.fleet.post(&Fleet::path(&stage.node, "/disk-grants"), grant).status, 201);
         }
         _ => {}
+    }
+    if operation.path.contains("{profile}") {
+        assert_eq!(stage.fleet.post("/api/v1/slot-profiles", profile_body("of-slots")).status, 201);
     }
     if operation.path.contains("{slot_id}") {
         with_slot(&mut stage, operation);

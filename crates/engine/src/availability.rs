@@ -1,9 +1,9 @@
 //! What can be had now, counted over the same picture of the fleet that placement looks at, by the same rules: what is counted
 //! here would be placed. Counts only; nothing here names a node or a device, because tenants read it.
 
-use crate::fleet::Fleet;
-use model::{RegionId, sku::CapacityShape, supply::GpuModel};
-use std::collections::{BTreeMap, BTreeSet};
+use crate::{fleet::Fleet, inventory::Inventory, policy::Policy};
+use model::{PoolId, RegionId, supply::GpuModel};
+use std::collections::BTreeMap;
 
 /// What can be had of one GPU model in one region.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -16,22 +16,21 @@ pub struct Availability {
     pub whole_nodes: u32,
 }
 
-/// What can be had, by region and model. What is not listed cannot be had at all.
+/// What can be had, by region and model. What is not listed has no node.
 pub fn availability(fleet: &Fleet) -> BTreeMap<(RegionId, GpuModel), Availability> {
+    by_region(Inventory::new(fleet, Policy::default()).availability())
+}
+
+/// What the pools of a region have together.
+pub fn by_region(
+    pools: BTreeMap<(RegionId, GpuModel, PoolId), Availability>,
+) -> BTreeMap<(RegionId, GpuModel), Availability> {
     let mut all: BTreeMap<(RegionId, GpuModel), Availability> = BTreeMap::new();
-    for node in &fleet.nodes {
-        let sellable = node.sellable();
-        let here = all.entry((node.region_id.clone(), node.gpu_model)).or_default();
-        if node.takes_new_work(CapacityShape::GpuSlice) {
-            // A free GPU that belongs to no free set cannot be had, whatever its slot says.
-            let reachable: BTreeSet<_> = node.free_sets(&sellable).flatten().collect();
-            here.slice_gpus = here.slice_gpus.saturating_add(count(reachable.len()));
-            let largest = node.free_sets(&sellable).map(BTreeSet::len).max().unwrap_or(0);
-            here.largest_slice = here.largest_slice.max(count(largest));
-        }
-        if node.takes_new_work(CapacityShape::Baremetal) && node.is_wholly_free(&sellable) {
-            here.whole_nodes = here.whole_nodes.saturating_add(1);
-        }
+    for ((region, model, _), have) in pools {
+        let here = all.entry((region, model)).or_default();
+        here.slice_gpus = here.slice_gpus.saturating_add(have.slice_gpus);
+        here.largest_slice = here.largest_slice.max(have.largest_slice);
+        here.whole_nodes = here.whole_nodes.saturating_add(have.whole_nodes);
     }
     all
 }
@@ -51,15 +50,11 @@ pub fn sentence(model: GpuModel, region: &str, have: Availability) -> String {
 }
 
 /// What people call a model.
-fn short_name(model: GpuModel) -> &'static str {
+pub(crate) fn short_name(model: GpuModel) -> &'static str {
     match model {
         GpuModel::H200Sxm => "H200",
         GpuModel::A100Sxm => "A100",
     }
-}
-
-fn count(n: usize) -> u32 {
-    u32::try_from(n).unwrap_or(u32::MAX)
 }
 
 #[cfg(test)]

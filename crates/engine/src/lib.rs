@@ -6,11 +6,18 @@
 
 pub mod admit;
 pub mod availability;
+mod board;
 pub mod explain;
 pub mod fleet;
+pub mod inventory;
 pub mod place;
+pub mod policy;
+pub mod record;
 
 pub use admit::{Admission, AdmitInput, admit};
 pub use availability::{Availability, availability};
-pub use fleet::{Fleet, NodeView, SlotView};
-pub use place::{Reason, Request, Verdict, place};
+pub use fleet::{Fleet, NodeView, Occupant, SlotView};
+pub use inventory::{Inventory, Spot, Unclaimable};
+pub use place::{Candidate, Considered, Placement, Reason, Refusal, Request, SetKind, SlotCounts, Verdict, place};
+pub use policy::{Policy, PolicyFault, Score, Weights};
+pub use record::DecisionRecord;

@@ -4,17 +4,47 @@
 //! every attempt to start what it ends. Giving back wins over everything: as soon as it is wanted, nothing more is started.
 //! An order is repeated a bounded number of times; after that the allocation waits for an operator and says so. A node
 //! that is silent gets no orders, and a running guest is never touched because of silence.
+//!
+//! A lease ends by itself: its owner is warned once before, and then it is given back like at the owner's word. An operator
+//! may say that a host is not to be waited for: then an allocation that is being released ends as soon as its host is
+//! silent or has failed once, and its slots stay out of sale until they are proved clean.
 
 use crate::{
     diagram,
-    order::{Orders, Rule},
+    order::{Orders, Rule, whole_seconds},
 };
 pub use model::allocation::{Desired, State};
 use model::{
     Timestamp,
     lifecycle::{Next, Wait},
     task::TaskState,
+    time::MICROS_PER_SECOND,
 };
+
+/// How long an allocation is wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Lease {
+    /// When it is given back.
+    pub ends: Timestamp,
+    /// From when on its owner is to be warned.
+    pub warn_from: Timestamp,
+    /// Its owner was warned.
+    pub warned: bool,
+}
+
+impl Lease {
+    /// A lease of which the owner is warned `warning_s` before its end, or a tenth of it before when that is shorter.
+    pub fn new(begun: Timestamp, ends: Timestamp, warned: bool, warning_s: i64) -> Self {
+        let tenth_us = ends.micros_since(begun).max(0) / 10;
+        let before_us = warning_s.max(0).saturating_mul(MICROS_PER_SECOND).min(tenth_us);
+        Self { ends, warn_from: ends.plus_micros(-before_us), warned }
+    }
+
+    fn next_look_s(&self, now: Timestamp) -> i64 {
+        let next = if self.warned { self.ends } else { self.warn_from };
+        whole_seconds(next.micros_since(now)).max(1)
+    }
+}
 
 /// What the decider sees.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,6 +53,10 @@ pub struct View {
     pub state: State,
     /// What the owner wants.
     pub desired: Desired,
+    /// How long it is wanted; none for as long as its owner likes.
+    pub lease: Option<Lease>,
+    /// An operator said that its host is not to be waited for.
+    pub forced: bool,
     /// Placement found nothing for it.
     pub placement_refused: bool,
     /// It could not be built: it ends as `failed`, however long its release takes.
@@ -42,6 +76,10 @@ pub struct View {
 pub enum Effect {
     /// Find slots and claim them, or record that there are none.
     Place,
+    /// Tell its owner that the lease ends soon.
+    WarnOfLeaseEnd,
+    /// The lease has ended: give it back.
+    EndLease,
     /// Order the node to start the guest.
     OrderProvision {
         /// The number of this order.
@@ -88,8 +126,11 @@ const ORDER_LOOK_S: i64 = 15;
 /// What should happen next.
 pub fn decide(view: &View, now: Timestamp) -> Next<State, Effect> {
     let release_wanted = view.desired == Desired::Released;
+    let lease = view.lease.filter(|_| !release_wanted && !view.state.is_terminal());
     match view.state {
         State::Released | State::Refused | State::Failed => Next::Forget,
+        _ if lease.is_some_and(|lease| now >= lease.ends) => Next::Do(Effect::EndLease),
+        _ if lease.is_some_and(|lease| !lease.warned && now >= lease.warn_from) => Next::Do(Effect::WarnOfLeaseEnd),
         State::Requested if release_wanted => Next::Enter(State::Released),
         State::Requested if view.placement_refused => Next::Enter(State::Refused),
         State::Requested => Next::Do(Effect::Place),
@@ -97,7 +138,10 @@ pub fn decide(view: &View, now: Timestamp) -> Next<State, Effect> {
         State::Reserved if view.provision.newest.is_some() => Next::Enter(State::Provisioning),
         State::Reserved => order_provision(view, now),
         State::Provisioning => provisioning(view, now),
-        State::Running => Next::Forget,
+        State::Running => match lease {
+            Some(lease) => Next::LookAgain { after_s: lease.next_look_s(now) },
+            None => Next::Forget,
+        },
         State::Releasing => releasing(view, now),
     }
 }
@@ -105,6 +149,11 @@ pub fn decide(view: &View, now: Timestamp) -> Next<State, Effect> {
 /// Whether entering `to` from this view records that the allocation could not be built.
 pub fn records_failure(view: &View, to: State) -> bool {
     view.state == State::Provisioning && to == State::Releasing && view.provision.ended(TaskState::Failed)
+}
+
+/// Whether entering `to` from this view ends the allocation without its host's word.
+pub fn ends_by_force(view: &View, to: State) -> bool {
+    view.state == State::Releasing && to.is_terminal() && !view.release.ended(TaskState::Succeeded)
 }
 
 fn provisioning(view: &View, now: Timestamp) -> Next<State, Effect> {
@@ -120,7 +169,10 @@ fn provisioning(view: &View, now: Timestamp) -> Next<State, Effect> {
 }
 
 fn releasing(view: &View, now: Timestamp) -> Next<State, Effect> {
-    if view.release.ended(TaskState::Succeeded) {
+    // A host that is heard of gets one chance to end it properly.
+    let failed_once = view.release.ended(TaskState::Failed) || view.release.ended(TaskState::Expired);
+    let given_up = view.forced && (!view.node_online || failed_once);
+    if view.release.ended(TaskState::Succeeded) || given_up {
         Next::Enter(if view.provision_failed { State::Failed } else { State::Released })
     } else if view.release.is_open() {
         let because = "The node is stopping the guest and wiping its slots.";

@@ -18,6 +18,8 @@ fn wished(state: allocation::State) -> allocation::View {
     allocation::View {
         state,
         desired: allocation::Desired::Running,
+        lease: None,
+        forced: false,
         placement_refused: false,
         provision_failed: false,
         node_online: true,
@@ -118,6 +120,53 @@ fn a_silent_node_stops_orders_and_leaves_running_guests_alone() {
     assert_eq!(decide(&silent(wished(State::Running)), NOW), Next::Forget);
 }
 
+#[test]
+fn a_lease_is_warned_of_once_and_then_ends() {
+    use allocation::{Effect, Lease, State, decide};
+    let begun = NOW;
+    let lease = |warned| Some(Lease::new(begun, begun.plus_seconds(36_000), warned, 900));
+    let held = |state, warned| allocation::View { lease: lease(warned), ..wished(state) };
+    let at = |seconds: i64| begun.plus_seconds(seconds);
+    assert_eq!(decide(&held(State::Running, false), at(0)), Next::LookAgain { after_s: 35_100 }, "until the warning");
+    for state in [State::Reserved, State::Provisioning, State::Running] {
+        assert_eq!(decide(&held(state, false), at(35_100)), Next::Do(Effect::WarnOfLeaseEnd), "{state}");
+        assert_eq!(decide(&held(state, true), at(36_000)), Next::Do(Effect::EndLease), "{state}");
+        assert_eq!(decide(&held(state, false), at(36_000)), Next::Do(Effect::EndLease), "too late for a warning");
+    }
+    assert_eq!(decide(&held(State::Running, true), at(35_100)), Next::LookAgain { after_s: 900 }, "until the end");
+    assert_eq!(decide(&held(State::Requested, false), at(36_000)), Next::Do(Effect::EndLease));
+    let back = allocation::View { lease: lease(false), ..given_back(State::Running) };
+    assert_eq!(decide(&back, at(36_000)), Next::Enter(State::Releasing), "its owner was quicker");
+    assert_eq!(decide(&held(State::Released, false), at(36_000)), Next::Forget);
+    let short = Lease::new(begun, at(100), false, 900);
+    assert_eq!(short.warn_from, at(90), "a tenth of a short one");
+    assert_eq!(Lease::new(at(10), at(5), false, 900).warn_from, at(5), "a clock that jumped back");
+}
+
+#[test]
+fn a_host_that_is_not_waited_for_gets_one_chance_if_it_is_heard_of() {
+    use allocation::{Effect, State, decide, ends_by_force};
+    let forced = |view: allocation::View| allocation::View { forced: true, ..view };
+    let dead = allocation::View { node_online: false, ..given_back(State::Releasing) };
+    assert_eq!(wait_code(decide(&dead, NOW)), "node_silent");
+    assert_eq!(decide(&forced(dead), NOW), Next::Enter(State::Released));
+    assert!(ends_by_force(&forced(dead), State::Released));
+    let alive = forced(given_back(State::Releasing));
+    assert_eq!(decide(&alive, NOW), Next::Do(Effect::OrderRelease { attempt: 1 }), "its chance");
+    let working = allocation::View { release: ended(TaskState::Delivered, 1), ..alive };
+    assert_eq!(wait_code(decide(&working, NOW)), "node_releasing");
+    for missed in [TaskState::Failed, TaskState::Expired] {
+        let missed = allocation::View { release: ended(missed, 1), ..alive };
+        assert_eq!(decide(&missed, NOW), Next::Enter(State::Released));
+        let unbuilt = allocation::View { provision_failed: true, ..missed };
+        assert_eq!(decide(&unbuilt, NOW), Next::Enter(State::Failed));
+    }
+    let done = allocation::View { release: ended(TaskState::Succeeded, 1), ..alive };
+    assert_eq!(decide(&done, NOW), Next::Enter(State::Released));
+    assert!(!ends_by_force(&done, State::Released), "it was ended properly");
+    assert_eq!(decide(&forced(given_back(State::Running)), NOW), Next::Enter(State::Releasing));
+}
+
 fn blocked() -> slot::View {
     slot::View {
         state: slot::State::CleanupBlocked,
@@ -199,16 +248,24 @@ fn any_orders() -> impl Strategy<Value = Orders> {
 
 fn any_allocation() -> impl Strategy<Value = allocation::View> {
     let states = (prop::sample::select(allocation::State::ALL), prop::sample::select(allocation::Desired::ALL));
-    (states, prop::array::uniform3(any::<bool>()), any_orders(), any_orders()).prop_map(
-        |((state, desired), [placement_refused, provision_failed, node_online], provision, release)| allocation::View {
-            state,
-            desired,
-            placement_refused,
-            provision_failed,
-            node_online,
-            provision,
-            release,
-            last_attempt: provision.given + release.given,
+    let lease = (0i64..3_000, 1i64..3_000, any::<bool>()).prop_map(|(begun, lasts, warned)| {
+        let begun = Timestamp::from_micros(0).plus_seconds(begun);
+        allocation::Lease::new(begun, begun.plus_seconds(lasts), warned, 900)
+    });
+    (states, prop::array::uniform4(any::<bool>()), prop::option::of(lease), any_orders(), any_orders()).prop_map(
+        |((state, desired), [placement_refused, provision_failed, node_online, forced], lease, provision, release)| {
+            allocation::View {
+                state,
+                desired,
+                lease,
+                forced,
+                placement_refused,
+                provision_failed,
+                node_online,
+                provision,
+                release,
+                last_attempt: provision.given + release.given,
+            }
         },
     )
 }
@@ -233,8 +290,9 @@ proptest! {
             Next::Enter(to) => {
                 prop_assert!(allocation::EDGES.contains(&(view.state, to)));
                 prop_assert!(to != allocation::State::Released && to != allocation::State::Failed
-                    || view.state == allocation::State::Requested || view.release.ended(TaskState::Succeeded),
-                    "claims end only when the guest is proved gone");
+                    || view.state == allocation::State::Requested || view.release.ended(TaskState::Succeeded)
+                    || (view.forced && (!view.release.is_open() || !view.node_online)),
+                    "claims end only when the guest is proved gone, or at an operator's word");
             }
             Next::Do(allocation::Effect::OrderProvision { attempt }) => {
                 prop_assert_eq!(view.desired, allocation::Desired::Running);
@@ -244,9 +302,17 @@ proptest! {
                 prop_assert!(view.node_online && attempt > view.last_attempt && view.release.given < allocation::ORDERS_MAX);
             }
             Next::Do(allocation::Effect::Place) => prop_assert_eq!(view.state, allocation::State::Requested),
-            Next::Forget => prop_assert!(view.state.is_terminal() || view.state == allocation::State::Running),
+            Next::Do(allocation::Effect::WarnOfLeaseEnd | allocation::Effect::EndLease) => {
+                prop_assert!(view.lease.is_some() && view.desired == allocation::Desired::Running && !view.state.is_terminal());
+            }
+            Next::Forget => {
+                let runs = view.state == allocation::State::Running && view.lease.is_none();
+                prop_assert!(view.state.is_terminal() || runs);
+            }
             Next::Wait(wait) => prop_assert!(wait.look_again_s > 0),
-            Next::LookAgain { .. } => prop_assert!(false, "an allocation that goes on says what it waits for"),
+            Next::LookAgain { after_s } => {
+                prop_assert!(after_s > 0 && view.state == allocation::State::Running, "whatever else goes on says what it waits for");
+            }
         }
     }
 
@@ -266,6 +332,10 @@ proptest! {
                     prop_assert!(allocation::EDGES.contains(&(view.state, to)));
                     view.provision_failed |= allocation::records_failure(&view, to);
                     view.state = to;
+                    false
+                }
+                Next::Do(allocation::Effect::WarnOfLeaseEnd | allocation::Effect::EndLease) => {
+                    prop_assert!(false, "there is no lease");
                     false
                 }
                 Next::Do(allocation::Effect::Place) if refused => { view.placement_refused = true; false }

@@ -19,6 +19,10 @@ text_enum! {
         Pool = "pool",
         /// A SKU.
         Sku = "sku",
+        /// What one slot of a kind is made of.
+        SlotProfile = "slot_profile",
+        /// A public key of a project.
+        SshKey = "ssh_key",
         /// A one-time token that brings a host in.
         EnrollmentToken = "enrollment_token",
         /// A node.

@@ -106,6 +106,8 @@ ids! {
     NodeId = "nod",
     /// An approved, schedulable bundle of devices on one node.
     SlotId = "slt",
+    /// A public key that opens a project's guests.
+    SshKeyId = "ssh",
     /// What a user holds.
     AllocationId = "alc",
     /// The exclusive right of an allocation to a slot or node.

@@ -15,6 +15,7 @@ pub mod identity;
 pub mod lifecycle;
 pub mod number;
 pub mod operation;
+pub mod placement;
 #[cfg(feature = "planted-bugs")]
 pub mod planted;
 pub mod proof;

@@ -68,6 +68,8 @@ numbers! {
     MemoryMibPerGpu = 1..=16_777_216,
     /// A price in millionths of the platform's currency per GPU and hour.
     PriceMicrosPerGpuHour = 0..=1_000_000_000_000,
+    /// The smallest disk that a slot may have, in bytes.
+    MinDiskBytes = 0..=9_007_199_254_740_991,
     /// How long a token lives, in seconds: a minute to a year.
     TokenLifetimeS = 60..=31_536_000,
     /// How long an enrollment token can be used, in seconds: a minute to a quarter of an hour.

@@ -24,6 +24,8 @@ text_enum! {
         IdempotencyForgotten = "idempotency_forgotten",
         /// I9: a transition skips a version.
         VersionSkips = "version_skips",
+        /// I19: a placement is committed without its decision.
+        DecisionLost = "decision_lost",
         /// I20: the agent repeats work it already did.
         AgentRepeatsWork = "agent_repeats_work",
         /// I21: a release leaves a guest behind.
@@ -36,6 +38,10 @@ text_enum! {
         ForeignIdTells = "foreign_id_tells",
         /// I28: a node may answer for another node's task.
         NodeActsForAnother = "node_acts_for_another",
+        /// The picture is the store: the leader's picture of the fleet does not take over what others commit.
+        InventoryStands = "inventory_stands",
+        /// The picture is the store: of a batch that the schema refused, one half is forgotten.
+        BisectDropsHalf = "bisect_drops_half",
     }
 }
 

@@ -101,7 +101,47 @@ fn is_device_name(text: &str) -> bool {
         && bytes.iter().all(|b| b.is_ascii_graphic() || *b == b' ')
 }
 
+fn is_label_word(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    bytes.first().is_some_and(u8::is_ascii_alphanumeric)
+        && bytes.last().is_some_and(u8::is_ascii_alphanumeric)
+        && bytes.iter().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.'))
+}
+
+fn is_label_key(text: &str) -> bool {
+    let edge = |b: &u8| b.is_ascii_lowercase() || b.is_ascii_digit();
+    let is_domain = |domain: &str| {
+        let bytes = domain.as_bytes();
+        bytes.first().is_some_and(edge)
+            && bytes.last().is_some_and(edge)
+            && bytes.iter().all(|b| edge(b) || matches!(b, b'-' | b'.'))
+    };
+    match text.split_once('/') {
+        Some((domain, name)) => is_domain(domain) && is_label_word(name),
+        None => is_label_word(text),
+    }
+}
+
+fn is_key_line(text: &str) -> bool {
+    text.bytes().all(|b| b.is_ascii_graphic() || b == b' ') && is_device_name(text)
+}
+
 texts! {
+    /// What a label is called: `team`, `acme.example/cost-centre`.
+    LabelKey {
+        rule: "1 to 128 letters, digits, hyphens, underscores and dots, starting and ending with a letter or digit; before it there may be a domain in lower case and a slash",
+        pattern: "^([a-z0-9]([a-z0-9.-]*[a-z0-9])?/)?[A-Za-z0-9]([A-Za-z0-9_.-]*[A-Za-z0-9])?$", max: 128, example: "team", check: is_label_key
+    },
+    /// What a label says.
+    LabelValue {
+        rule: "1 to 63 letters, digits, hyphens, underscores and dots, starting and ending with a letter or digit",
+        pattern: "^[A-Za-z0-9]([A-Za-z0-9_.-]*[A-Za-z0-9])?$", max: 63, example: "vision", check: is_label_word
+    },
+    /// A public key as one line of printable ASCII. Whether it is a key is for whoever reads it to say.
+    PublicKeyLine {
+        rule: "one line of 1 to 4096 printable ASCII characters: the kind of key, the key, and perhaps a comment",
+        pattern: "^[!-~]([ -~]*[!-~])?$", max: 4096, example: "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJmUo4aHXqXLnqOZ+ozqUbbCZMYTR7xr1ZpHv1kmlgfQ ada", check: is_key_line
+    },
     /// What a device or address is called on its host: a PCI address, the identity of a disk, a MAC. Whether there is such
     /// a thing is for the rules of approval to say.
     DeviceName {
@@ -164,6 +204,20 @@ mod tests {
             assert!(bad.parse::<DeviceName>().is_err(), "{bad:?}");
         }
         assert!("a".repeat(129).parse::<DeviceName>().is_err());
+    }
+
+    #[test]
+    fn labels_follow_their_rule() {
+        for good in ["a", "team", "Team_1.x", "acme.example/cost-centre", "x/Y"] {
+            assert!(good.parse::<LabelKey>().is_ok(), "{good}");
+        }
+        for bad in ["", "-a", "a-", "a b", "a/b/c", "/a", "a/", "A.example/x", "a\n", "a'--", "é", "${x}"] {
+            assert!(bad.parse::<LabelKey>().is_err(), "{bad:?}");
+        }
+        assert!("a".repeat(64).parse::<LabelValue>().is_err());
+        for bad in ["", "a/b", "a b", "<b>", "a;--"] {
+            assert!(bad.parse::<LabelValue>().is_err(), "{bad:?}");
+        }
     }
 
     #[test]

@@ -91,6 +91,79 @@ impl JsonSchema for Timestamp {
     }
 }
 
+/// A moment that a person names in a request: in UTC, in this century. Its schema says exactly what is taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct UtcTime(Timestamp);
+
+impl UtcTime {
+    /// The moment.
+    pub const fn get(self) -> Timestamp {
+        self.0
+    }
+}
+impl From<Timestamp> for UtcTime {
+    fn from(moment: Timestamp) -> Self {
+        Self(moment)
+    }
+}
+impl fmt::Display for UtcTime {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// The text was not a time in UTC.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("expected a time in UTC such as 2026-01-31T12:00:00Z")]
+pub struct NotUtc;
+
+impl FromStr for UtcTime {
+    type Err = NotUtc;
+    fn from_str(text: &str) -> Result<Self, NotUtc> {
+        let digits = |text: &str| text.bytes().all(|b| b.is_ascii_digit());
+        let (whole, rest) = text.split_at_checked(19).ok_or(NotUtc)?;
+        let fraction = rest.strip_suffix('Z').ok_or(NotUtc)?;
+        let fraction_ok = match fraction.strip_prefix('.') {
+            Some(fraction) => (1..=6).contains(&fraction.len()) && digits(fraction),
+            None => fraction.is_empty(),
+        };
+        let shape =
+            whole.bytes().zip("2000-00-00T00:00:00".bytes()).enumerate().all(|(at, (given, wanted))| match wanted {
+                b'0' if at > 1 => given.is_ascii_digit(),
+                _ => given == wanted,
+            });
+        // A leap second has no place of its own on the clock.
+        if !shape || !fraction_ok || whole.ends_with("60") {
+            return Err(NotUtc);
+        }
+        text.parse().map(Self).map_err(|_| NotUtc)
+    }
+}
+impl Serialize for UtcTime {
+    fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+        s.collect_str(self)
+    }
+}
+impl<'de> Deserialize<'de> for UtcTime {
+    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
+        String::deserialize(d)?.parse().map_err(serde::de::Error::custom)
+    }
+}
+impl JsonSchema for UtcTime {
+    fn schema_name() -> Cow<'static, str> {
+        "UtcTime".into()
+    }
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "type": "string", "maxLength": 27, "pattern": concat!(
+                "^(20[0-9]{2}-((0[13578]|1[02])-(0[1-9]|[12][0-9]|3[01])|(0[469]|11)-(0[1-9]|[12][0-9]|30)|02-(0[1-9]|1[0-9]|2[0-8]))",
+                "|20([02468][048]|[13579][26])-02-29)T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\\.[0-9]{1,6})?Z$"),
+            "description": "A time in UTC such as 2026-01-31T12:00:00Z.",
+            "examples": ["2026-01-31T12:00:00Z"]
+        })
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -106,6 +179,31 @@ mod tests {
     fn refuses_what_is_not_a_time() {
         for text in ["", "yesterday", "1969-12-31T23:59:59Z", "2026-02-30T00:00:00Z", "2026-01-31"] {
             assert_eq!(text.parse::<Timestamp>(), Err(NotATime), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_time_in_a_request_has_one_form() {
+        for good in ["2026-01-31T12:00:00Z", "2028-02-29T23:59:59.5Z", "2000-01-01T00:00:00.000001Z"] {
+            assert!(good.parse::<UtcTime>().is_ok(), "{good}");
+        }
+        for bad in [
+            "",
+            "2026-01-31",
+            "2026-01-31T12:00Z",
+            "2026-01-31 12:00:00Z",
+            "2026-01-31t12:00:00z",
+            "2026-01-31T12:00:00+00:00",
+            "2026-02-29T12:00:00Z",
+            "2026-01-31T12:00:60Z",
+            "2026-01-31T24:00:00Z",
+            "2026-01-31T12:00:00.Z",
+            "2026-01-31T12:00:00.1234567Z",
+            "1999-01-31T12:00:00Z",
+            "2026-01-31T12:00:00Z\n",
+            "２０26-01-31T12:00:00Z",
+        ] {
+            assert!(bad.parse::<UtcTime>().is_err(), "{bad:?}");
         }
     }
 }

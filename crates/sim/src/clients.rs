@@ -137,6 +137,12 @@ impl Clients {
         }
     }
 
+    /// One more launch: everybody comes at once.
+    pub fn rush(&mut self) -> Option<Call> {
+        self.count += 1;
+        self.launch()
+    }
+
     /// A wish that has no answer yet, to be asked again under its key.
     pub fn unanswered(&mut self) -> Option<Call> {
         let open: Vec<usize> = (0..self.wishes.len()).filter(|at| self.wishes[*at].answer.is_none()).collect();

@@ -1,4 +1,4 @@
-//! Crashes of the control plane at a commit. The store asks at every commit; once a crash has happened every later commit of
+//! Misfortune of the control plane at a commit: the process dies, or the schema refuses. The store asks at every commit; once a crash has happened every later commit of
 //! the same process fails too, because a dead process writes nothing, whatever the code around it still tries.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -15,7 +15,7 @@ struct Plan {
 pub struct CrashPlan(Arc<Mutex<Plan>>);
 
 impl CrashPlan {
-    /// The process will die at one of its next commits: at the first when `after` is 0.
+    /// This will happen at one of its next commits: at the first when `after` is 0.
     pub fn arm(&self, after: u64, fault: CommitFault) {
         self.plan().armed = Some((after, fault));
     }
@@ -37,6 +37,11 @@ impl CommitFaults for CrashPlan {
             return CommitFault::CrashBefore;
         }
         match plan.armed {
+            // The process lives: one commit is refused, and no other.
+            Some((0, CommitFault::BreaksARule)) => {
+                plan.armed = None;
+                CommitFault::BreaksARule
+            }
             Some((0, fault)) => {
                 plan.dead = true;
                 fault
@@ -66,6 +71,16 @@ mod tests {
         );
         assert!(plan.disarm());
         assert_eq!(asked.at_commit(), CommitFault::Proceed);
+        assert!(!plan.disarm());
+    }
+
+    #[test]
+    fn a_refused_commit_is_one_commit_and_nobody_dies() {
+        let plan = CrashPlan::default();
+        let mut asked = plan.clone();
+        plan.arm(1, CommitFault::BreaksARule);
+        let fates: Vec<_> = (0..3).map(|_| asked.at_commit()).collect();
+        assert_eq!(fates, [CommitFault::Proceed, CommitFault::BreaksARule, CommitFault::Proceed]);
         assert!(!plan.disarm());
     }
 }

@@ -13,13 +13,13 @@ use crate::{
     seed::{Person, SeedFault, order_discoveries, refresh, seed},
 };
 use agent::{Agent, FileJournal, Step, Survives};
-use api::node_plane::FromControl;
+use api::node_plane::{FromControl, TaskProgress, ToControl};
 use control::{
     Ports,
     front_door::{FrontDoor, FrontDoorConfig},
     node_plane::{NodePlane, NodeRefusal},
 };
-use model::{Timestamp, identity::Role};
+use model::{Timestamp, identity::Role, proof::WipeStep};
 use std::{
     fs,
     io::{self, Write},
@@ -193,9 +193,9 @@ impl Fleet {
         let mut busy = false;
         for host in &mut self.hosts {
             let now = self.ports.now();
-            if now >= host.busy_until
-                && let Err(error) = host.step(now, &self.db, &self.node_plane)
-            {
+            if now < host.busy_until {
+                host.report(now, &self.db, &self.node_plane);
+            } else if let Err(error) = host.step(now, &self.db, &self.node_plane) {
                 tracing::error!(host = host.plan.name, %error, "a simulated host stopped");
                 host.agent = None;
             }
@@ -216,6 +216,30 @@ struct DevHost {
     kept: u64,
     busy_until: Timestamp,
     pace: Pace,
+    // What the host is at and since when, how many steps of a wipe are behind it, and what was last said about it.
+    doing: Option<(Step, Timestamp)>,
+    wiped: usize,
+    told: Option<Stage>,
+}
+
+/// How far a host has come, in the words that a timeline knows.
+type Stage = (&'static str, u8);
+
+// Which part of building a guest is done when, in thousandths of the time it takes.
+const CLONED: i64 = 600;
+const CONNECTED: i64 = 700;
+const BOOTED: i64 = 900;
+
+/// The stage of building a guest after so many thousandths of its time.
+fn building(thousandths: i64) -> Stage {
+    let (stage, from, to) = match thousandths {
+        ..CLONED => ("clone", 0, CLONED),
+        CLONED..CONNECTED => ("network", CLONED, CONNECTED),
+        CONNECTED..BOOTED => ("boot", CONNECTED, BOOTED),
+        _ => ("ssh_ready", BOOTED, 1000),
+    };
+    let percent = (thousandths.clamp(from, to) - from) * 100 / (to - from);
+    (stage, u8::try_from(percent).unwrap_or(100))
 }
 
 impl DevHost {
@@ -234,7 +258,19 @@ impl DevHost {
             Shows::Plan(Box::new(plan.clone())),
         );
         let (folder, busy_until) = (folder.to_owned(), Timestamp::from_micros(0));
-        let mut opened = Self { plan, host, agent: None, inbox: vec![], folder, kept, busy_until, pace };
+        let mut opened = Self {
+            plan,
+            host,
+            agent: None,
+            inbox: vec![],
+            folder,
+            kept,
+            busy_until,
+            pace,
+            doing: None,
+            wiped: 0,
+            told: None,
+        };
         opened.agent = Some(opened.start()?);
         Ok(opened)
     }
@@ -255,8 +291,10 @@ impl DevHost {
         let said = agent.step(now, std::mem::take(&mut self.inbox));
         self.agent = Some(agent);
         self.keep()?;
-        let pause_ms: i64 = self.host.take_news().iter().map(|(_, step, _)| self.pace.takes_ms(step)).sum();
+        let news = self.host.take_news();
+        let pause_ms: i64 = news.iter().map(|(_, step, _)| self.pace.takes_ms(step)).sum();
         self.busy_until = now.plus_micros(1000 * pause_ms);
+        self.begin(news.into_iter().map(|(_, step, _)| step).next_back(), now);
         let node_id = self.plan.node_id();
         for message in said {
             match node_plane.handle(db, &node_id, message) {
@@ -276,6 +314,41 @@ impl DevHost {
             );
         }
         Ok(())
+    }
+
+    fn begin(&mut self, step: Option<Step>, now: Timestamp) {
+        let Some(step) = step else { return };
+        self.wiped = if matches!(step, Step::Wipe { .. }) { self.wiped + 1 } else { 0 };
+        (self.doing, self.told) = (Some((step, now)), self.told.filter(|_| self.wiped > 0));
+    }
+
+    /// Tells the control plane how far the host has come, when that is news.
+    fn report(&mut self, now: Timestamp, db: &Db, node_plane: &NodePlane) {
+        let (Some(agent), Some((step, begun))) = (&self.agent, &self.doing) else { return };
+        let Some(open) = agent.book().open().values().next() else { return };
+        let passed_us = now.micros_since(*begun).max(0);
+        let thousandths = passed_us / self.pace.takes_ms(step).max(1);
+        let stage = match step {
+            Step::Provision => building(thousandths),
+            Step::StopGuest { .. } => ("stopping", u8::try_from((thousandths / 10).min(100)).unwrap_or(100)),
+            Step::Wipe { .. } => {
+                let all = open.task.slots().len() * (WipeStep::ALL.len() - 1);
+                ("wiping", u8::try_from(self.wiped * 100 / all.max(1)).unwrap_or(100).min(100))
+            }
+        };
+        // Every tenth is enough to watch.
+        let news = self.told.is_none_or(|(word, percent)| word != stage.0 || stage.1 >= percent.saturating_add(10));
+        if !news {
+            return;
+        }
+        let (node_id, boot) = (self.plan.node_id(), agent.boot());
+        let (task_id, fence) = (open.task.id.clone(), open.task.fence);
+        let (word, percent) = stage;
+        let said = TaskProgress { node_id: node_id.clone(), boot, task_id, fence, percent, step: word.to_owned() };
+        if let Err(refusal) = node_plane.handle(db, &node_id, ToControl::Progress(said)) {
+            tracing::debug!(host = self.plan.name, %refusal, "progress was not heard");
+        }
+        self.told = Some(stage);
     }
 
     // What is on the host is written down whenever it changed.
@@ -299,4 +372,21 @@ fn replace(path: &Path, contents: &[u8]) -> io::Result<()> {
 
 fn machine_path(folder: &Path, plan: &HostPlan) -> PathBuf {
     folder.join(format!("{}.machine.json", plan.name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_guest_is_built_stage_by_stage() {
+        let stages: Vec<Stage> = [0, 300, 599, 600, 700, 800, 900, 950, 1000, 5000].map(building).to_vec();
+        let words: Vec<&str> = stages.iter().map(|stage| stage.0).collect();
+        assert_eq!(
+            words,
+            ["clone", "clone", "clone", "network", "boot", "boot", "ssh_ready", "ssh_ready", "ssh_ready", "ssh_ready"]
+        );
+        let percents: Vec<u8> = stages.iter().map(|stage| stage.1).collect();
+        assert_eq!(percents, [0, 50, 99, 0, 0, 50, 0, 50, 100, 100]);
+    }
 }

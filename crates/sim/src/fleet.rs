@@ -421,8 +421,9 @@ impl HostPlan {
         let approved = ApprovedSlot::at_approval(candidate.devices.clone(), candidate.gpu_uuid.clone(), discovery);
         Some(NewSlot {
             id: self.slot_id(module.0),
-            profile: format!("{}-1gpu", self.pool.gpu_model),
+            profile: format!("{}-slice", self.pool.gpu_model),
             gpu_uuid: candidate.gpu_uuid,
+            locality: topology::locality(&candidate.devices, discovery),
             devices: candidate.devices,
             approved: Some(approved),
         })

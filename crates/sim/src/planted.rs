@@ -3,7 +3,7 @@
 
 use crate::{
     run::{Report, run},
-    world::{World, WorldFault},
+    world::{PICTURE, World, WorldFault},
 };
 use model::planted::{Bug, activate};
 
@@ -19,12 +19,14 @@ pub fn breaks(bug: Bug) -> &'static str {
         Bug::AckBeforeCommit => "I7",
         Bug::IdempotencyForgotten => "I8",
         Bug::VersionSkips => "I9",
+        Bug::DecisionLost => "I19",
         Bug::AgentRepeatsWork => "I20",
         Bug::ReleaseLeavesGuest => "I21",
         Bug::EventLost => "I22",
         Bug::ListUnscoped => "I26",
         Bug::ForeignIdTells => "I27",
         Bug::NodeActsForAnother => "I28",
+        Bug::InventoryStands | Bug::BisectDropsHalf => PICTURE,
     }
 }
 

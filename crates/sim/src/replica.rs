@@ -122,6 +122,11 @@ impl Replica {
         self.process.as_ref().is_some_and(|process| process.plane.epoch().is_some())
     }
 
+    /// Where its picture of the fleet is not what the store has, if it leads and has one.
+    pub fn picture_fault(&mut self) -> Option<String> {
+        self.process.as_mut()?.plane.picture_fault().unwrap_or_else(|error| Some(error.to_string()))
+    }
+
     /// One message of a node.
     pub fn hear(
         &mut self,

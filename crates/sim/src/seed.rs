@@ -283,12 +283,22 @@ impl Desk<'_> {
         let mut made = BTreeMap::new();
         for sku in plan.skus {
             let shape: CapacityShape = sku.shape;
-            let body = json!({
+            let mut body = json!({
                 "slug": sku.slug, "name": sku.name, "shape": shape, "gpu_model": sku.gpu_model,
-                "gpu_counts": sku.gpu_counts, "vcpus_per_gpu": sku.vcpus_per_gpu,
-                "memory_mib_per_gpu": sku.memory_mib_per_gpu,
-                "price_micros_per_gpu_hour": sku.price_micros_per_gpu_hour,
+                "gpu_counts": sku.gpu_counts, "price_micros_per_gpu_hour": sku.price_micros_per_gpu_hour,
             });
+            if shape == CapacityShape::GpuSlice {
+                // Slots and what is cut out of them go by one name.
+                let profile = json!({
+                    "slug": sku.slug, "name": sku.name, "gpu_model": sku.gpu_model,
+                    "vcpus": sku.vcpus_per_gpu, "memory_mib": sku.memory_mib_per_gpu,
+                });
+                self.find_or_make("/api/v1/slot-profiles", &profile)?;
+                body["profile"] = json!(sku.slug);
+            } else {
+                body["vcpus_per_gpu"] = json!(sku.vcpus_per_gpu);
+                body["memory_mib_per_gpu"] = json!(sku.memory_mib_per_gpu);
+            }
             made.insert(sku.slug.to_owned(), id_of(&self.find_or_make("/api/v1/skus", &body)?, "id")?);
         }
         Ok(made)

@@ -34,6 +34,10 @@ pub struct Swarm {
     pub client_appetite: u64,
     /// Whoever launched something gives it back at once, per mille.
     pub client_regret: u64,
+    /// Several clients launch something in one step.
+    pub client_rush: u64,
+    /// The store refuses a commit of a replica's step, per mille of its steps.
+    pub commit_refused: u64,
     /// How many steps the bad time lasts.
     pub steps: u64,
     /// Everything is given back in the end.
@@ -66,9 +70,11 @@ impl Swarm {
             slow: rate(500, 300),
             slow_steps_max: rate(900, 12),
         };
+        let commit_refused = rate(500, 150);
         Self {
             weather,
             hosts,
+            commit_refused,
             agent_crash: rate(600, 40),
             agent_pause: rate(500, 20),
             host_reboot: rate(400, 15),
@@ -83,6 +89,7 @@ impl Swarm {
             client_regret: dice.below(400),
             steps: 200 + dice.below(200),
             give_back: dice.chance(500),
+            client_rush: dice.below(80),
         }
     }
 }

@@ -78,11 +78,16 @@ pub struct World {
     said: Vec<ToControl>,
     found: Vec<Violation>,
     worked: bool,
+    // Many clients asked at once in the last step.
+    rushed: bool,
 }
 
 // The host whose agent lies, where one does.
 const LIAR: usize = 0;
 const SAID_MAX: usize = 40;
+
+/// The rule that the leader's picture of the fleet, brought up to date, is what the store has.
+pub const PICTURE: &str = "the picture is the store";
 
 impl World {
     /// The world of a seed. `aloud` keeps every line of its trace.
@@ -118,6 +123,7 @@ impl World {
             said: vec![],
             found: vec![],
             worked: false,
+            rushed: false,
         })
     }
 
@@ -154,6 +160,7 @@ impl World {
         self.agents_act();
         self.replicas_act();
         self.clients_ask()?;
+        self.clients_rush()?;
         if !self.healed && self.dice.chance(self.swarm.liar) {
             self.lie()?;
         }
@@ -262,6 +269,18 @@ impl World {
         Some((self.dice.below(commits), fault))
     }
 
+    // The fate of a replica's step: now and then it lives and the store refuses one of its commits. After a rush that is
+    // more likely one that places many.
+    fn fate_of_step(&mut self) -> Option<(u64, CommitFault)> {
+        let fate = self.fate(10);
+        let (rate, commits) =
+            if self.rushed { (4 * self.swarm.commit_refused, 4) } else { (self.swarm.commit_refused, 10) };
+        if fate.is_some() || self.healed || !self.dice.chance(rate) {
+            return fate;
+        }
+        Some((self.dice.below(commits), CommitFault::BreaksARule))
+    }
+
     fn bury(&mut self, at: usize, died: bool) {
         if died {
             let until = self.step + 1 + self.dice.below(12);
@@ -352,15 +371,27 @@ impl World {
             if !self.replicas[at].acts(self.step) || !(self.healed || self.dice.chance(800)) {
                 continue;
             }
-            let fate = self.fate(10);
+            let fate = self.fate_of_step();
             let Acted { result, died } = self.replicas[at].step(fate);
+            let mut looks = self.healed || self.step.is_multiple_of(5);
             if let Some(report) = result {
+                looks |= report.placement.halved > 0;
                 self.worked |= report.worked;
                 let what = (report.leading, report.looked, report.faults);
                 let stopped = report.stopped.map(|error| error.to_string()).unwrap_or_default();
-                self.trace.note(format!("{} {} steps: {what:?} {stopped}", self.step, self.replicas[at].name()));
+                let placed = report.placement;
+                let placed = (placed.placed, placed.refused, placed.lost, placed.postponed, placed.halved);
+                let name = self.replicas[at].name();
+                self.trace.note(format!("{} {name} steps: {what:?} {placed:?} {stopped}", self.step));
             }
             self.bury(at, died);
+            // Now and then, so that the picture also goes without news for a while, and when something went wrong.
+            let fault = if looks { self.replicas[at].picture_fault() } else { None };
+            self.found.extend(fault.map(|detail| Violation {
+                invariant: PICTURE,
+                subject: self.replicas[at].name().to_owned(),
+                detail,
+            }));
         }
     }
 
@@ -375,7 +406,24 @@ impl World {
                 call => call,
             }
         };
-        let Some(call) = call else { return Ok(()) };
+        match call {
+            Some(call) => self.carry_out(call),
+            None => Ok(()),
+        }
+    }
+
+    // Several launches at once, so that placement has many to decide about.
+    fn clients_rush(&mut self) -> Result<(), WorldFault> {
+        self.rushed = !self.healed && self.dice.chance(self.swarm.client_rush);
+        for _ in 0..if self.rushed { 2 + self.dice.below(4) } else { 0 } {
+            if let Some(call) = self.clients.rush() {
+                self.carry_out(call)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn carry_out(&mut self, call: Call) -> Result<(), WorldFault> {
         let Some(at) = self.replica() else { return Ok(()) };
         if let Purpose::Probe(absent) = &call.purpose {
             let foreign = self.ask(at, call.who, call.request.clone())?;

@@ -46,10 +46,13 @@ bugs! {
     i7_ack_before_commit => AckBeforeCommit,
     i8_idempotency_forgotten => IdempotencyForgotten,
     i9_version_skips => VersionSkips,
+    i19_decision_lost => DecisionLost,
     i20_agent_repeats_work => AgentRepeatsWork,
     i21_release_leaves_guest => ReleaseLeavesGuest,
     i22_event_lost => EventLost,
     i26_list_unscoped => ListUnscoped,
     i27_foreign_id_tells => ForeignIdTells,
     i28_node_acts_for_another => NodeActsForAnother,
+    picture_inventory_stands => InventoryStands,
+    picture_bisect_drops_half => BisectDropsHalf,
 }

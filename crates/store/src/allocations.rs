@@ -2,7 +2,7 @@
 //! holds is said by its claims alone. Wishes come from users; states are entered by the driver and the placement
 //! applier.
 
-use model::allocation::{Desired, State};
+use model::allocation::{AllocationTerms, Desired, Labels, State};
 use model::event::{Change as What, Noun};
 use model::sku::CapacityShape;
 use model::text::DisplayName;
@@ -32,8 +32,22 @@ pub struct AllocationRow {
     pub shape: CapacityShape,
     /// How many GPUs, and so how many slot claims.
     pub gpu_count: i64,
+    /// What it was asked for with besides.
+    pub terms: AllocationTerms,
+    /// When its owner was told that the lease ends soon.
+    pub lease_warned: Option<Timestamp>,
+    /// It is released because its node is evacuated, and launched again elsewhere once that is done.
+    pub evacuating: bool,
+    /// The allocation that this one takes the place of.
+    pub recreated_from: Option<AllocationId>,
+    /// The allocation that took the place of this one.
+    pub recreated_as: Option<AllocationId>,
     /// What its owner wants.
     pub desired: Desired,
+    /// Why it is wanted released, as a word; empty while it is wanted, and when its owner gave it back.
+    pub desired_reason: String,
+    /// An operator's reason for not waiting for its host.
+    pub force_reason: Option<String>,
     /// What evidence says of it, as JSON.
     pub observed: String,
     /// Where it was placed; for lists, never for decisions.
@@ -78,6 +92,21 @@ pub struct AllocationNew<'a> {
     pub shape: CapacityShape,
     /// How many GPUs.
     pub gpu_count: i64,
+    /// What it is asked for with besides.
+    pub terms: &'a AllocationTerms,
+    /// The allocation that it takes the place of.
+    pub recreated_from: Option<&'a AllocationId>,
+}
+
+/// What its owner may change about an allocation that lives.
+#[derive(Debug, Clone, Copy)]
+pub struct Description<'a> {
+    /// What its owner calls it.
+    pub name: &'a DisplayName,
+    /// Words to find it by.
+    pub labels: &'a Labels,
+    /// It may be stopped and launched again elsewhere.
+    pub may_recreate: bool,
 }
 
 /// A state to enter, with what goes with it.
@@ -110,6 +139,9 @@ macro_rules! selected {
             "SELECT a.id, a.tenant_id, a.project_id, a.name, a.sku_id, a.region_id, a.shape, a.gpu_count, a.desired, ",
             "a.observed, a.node_id, a.state, a.version, a.created_us, ",
             life_columns!("a"),
+            ", a.placement, a.labels, a.ssh_keys, a.lease_ends_us, a.lease_warned_us, a.may_recreate, a.evacuating, ",
+            "a.recreated_from, a.desired_reason, a.force_reason, ",
+            "(SELECT r.id FROM allocations r WHERE r.recreated_from = a.id) AS recreated_as",
             " FROM allocations a"
         )
     };
@@ -125,8 +157,9 @@ macro_rules! listed {
 }
 
 const INSERT: &str = "INSERT INTO allocations (id, tenant_id, project_id, name, sku_id, region_id, shape, gpu_count, \
-    desired, observed, state, state_since_us, look_us, version, created_us) \
-    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, '{}', $10, $11, $11, 1, $11)";
+    desired, observed, state, state_since_us, look_us, version, created_us, placement, labels, ssh_keys, lease_ends_us, \
+    may_recreate, recreated_from) \
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, '{}', $10, $11, $11, 1, $11, $12, $13, $14, $15, $16, $17)";
 const GET: &str = concat!(selected!(), " WHERE a.id = $1");
 const GET_SCOPED: &str =
     concat!(selected!(), " WHERE a.id = $1 AND ", opened_by_membership!("a.tenant_id", "a.project_id", "$2", "$3"));
@@ -143,9 +176,24 @@ const UNASKED: &str = concat!(
     "ORDER BY a.id LIMIT $2"
 );
 const WISH: &str = concat!(
-    "UPDATE allocations SET desired = $3, ",
+    "UPDATE allocations SET desired = $3, desired_reason = $5, evacuating = $6, force_reason = COALESCE($7, force_reason), ",
     look_at_once!("$4"),
     ", version = version + 1 WHERE id = $1 AND version = $2"
+);
+const DESCRIBE: &str = "UPDATE allocations SET name = $3, labels = $4, may_recreate = $5, version = version + 1 \
+    WHERE id = $1 AND version = $2";
+const EXTEND: &str = concat!(
+    "UPDATE allocations SET lease_ends_us = $3, lease_warned_us = NULL, ",
+    look_at_once!("$4"),
+    ", version = version + 1 WHERE id = $1 AND version = $2"
+);
+const WARN: &str = "UPDATE allocations SET lease_warned_us = $3, version = version + 1 WHERE id = $1 AND version = $2";
+// The anti-join is on the allocation, which the claims are indexed by.
+const WITHOUT_CLAIMS: &str = concat!(
+    selected!(),
+    " WHERE a.id > $1 AND a.state IN ('reserved', 'provisioning', 'running', 'releasing') AND NOT EXISTS ",
+    "(SELECT 1 FROM allocation_resource_claims c WHERE c.allocation_id = a.id AND c.active_mode IS NOT NULL) ",
+    "ORDER BY a.id LIMIT $2"
 );
 const BEGIN_ANEW: &str = concat!(
     "UPDATE allocations SET ",
@@ -183,7 +231,33 @@ fn read(row: &Row) -> Result<AllocationRow, StoreError> {
         version: row.int(12)?,
         created: row.timestamp(13)?,
         life: Life::read(row, 14)?,
+        terms: AllocationTerms {
+            placement: json_at(row, 22, "{}")?,
+            labels: json_at(row, 23, "[]")?,
+            ssh_keys: json_at(row, 24, "[]")?,
+            lease_ends: row.opt_timestamp(25)?,
+            may_recreate: row.flag(27)?,
+        },
+        lease_warned: row.opt_timestamp(26)?,
+        evacuating: row.flag(28)?,
+        recreated_from: row.opt_parse(29)?,
+        desired_reason: row.text(30)?.to_owned(),
+        force_reason: row.opt_text(31)?.map(str::to_owned),
+        recreated_as: row.opt_parse(32)?,
     })
+}
+
+// Most rows say nothing here, and lists are long.
+fn json_at<T: Default + serde::de::DeserializeOwned>(row: &Row, at: usize, nothing: &str) -> Result<T, StoreError> {
+    let text = row.text(at)?;
+    if text == nothing {
+        return Ok(T::default());
+    }
+    serde_json::from_str(text).map_err(|error| row.corrupt(at, &error.to_string()))
+}
+
+fn json(value: &impl serde::Serialize) -> Result<String, StoreError> {
+    serde_json::to_string(value).map_err(|error| StoreError::Other(error.to_string()))
 }
 
 /// Records a wish for capacity: `requested`, wanted `running`, due for a look.
@@ -201,6 +275,12 @@ pub fn insert(tx: &mut Tx<'_>, stamp: &mut Stamp<'_>, new: AllocationNew<'_>) ->
         Desired::Running.as_str().into(),
         state.into(),
         stamp.now.into(),
+        json(&new.terms.placement)?.into(),
+        json(&new.terms.labels)?.into(),
+        json(&new.terms.ssh_keys)?.into(),
+        new.terms.lease_ends.into(),
+        new.terms.may_recreate.into(),
+        new.recreated_from.into(),
     ];
     let change = Change::of(Noun::Allocation, What::Created, new.id.as_str(), 1)
         .within(Some(new.tenant_id), Some(new.project_id))
@@ -242,7 +322,7 @@ pub fn unasked(tx: &mut Tx<'_>, project_id: &ProjectId, limit: i64) -> Result<Ve
     tx.query(UNASKED, &[project_id.into(), limit.into()])?.iter().map(read).collect()
 }
 
-/// Records what its owner wants; the driver looks at it at once.
+/// Records what is wanted of it, and why; the driver looks at it at once.
 pub fn wish(
     tx: &mut Tx<'_>,
     stamp: &mut Stamp<'_>,
@@ -250,8 +330,98 @@ pub fn wish(
     desired: Desired,
     reason: Option<&str>,
 ) -> Result<i64, StoreError> {
-    let params = [(&allocation.id).into(), allocation.version.into(), desired.as_str().into(), stamp.now.into()];
-    record::changed(tx, stamp, WISH, &params, allocation.change(What::Wished).because(reason))
+    wished(tx, stamp, allocation, Wished { desired, reason, evacuating: false, force_reason: None })
+}
+
+/// Records that it is released because its node is evacuated; once it is, it is launched again elsewhere.
+pub fn evacuate(tx: &mut Tx<'_>, stamp: &mut Stamp<'_>, allocation: &AllocationRow) -> Result<i64, StoreError> {
+    let wish = Wished { desired: Desired::Released, reason: Some("evacuated"), evacuating: true, force_reason: None };
+    wished(tx, stamp, allocation, wish)
+}
+
+/// Records an operator's word that it is to be released without waiting for its host any longer.
+pub fn force_release(
+    tx: &mut Tx<'_>,
+    stamp: &mut Stamp<'_>,
+    allocation: &AllocationRow,
+    why: &str,
+) -> Result<i64, StoreError> {
+    let (desired, reason) = (Desired::Released, Some("force_released"));
+    wished(
+        tx,
+        stamp,
+        allocation,
+        Wished { desired, reason, evacuating: allocation.evacuating, force_reason: Some(why) },
+    )
+}
+
+#[derive(Clone, Copy)]
+struct Wished<'a> {
+    desired: Desired,
+    reason: Option<&'a str>,
+    evacuating: bool,
+    force_reason: Option<&'a str>,
+}
+
+fn wished(
+    tx: &mut Tx<'_>,
+    stamp: &mut Stamp<'_>,
+    allocation: &AllocationRow,
+    wish: Wished<'_>,
+) -> Result<i64, StoreError> {
+    let params = [
+        (&allocation.id).into(),
+        allocation.version.into(),
+        wish.desired.as_str().into(),
+        stamp.now.into(),
+        wish.reason.unwrap_or_default().into(),
+        wish.evacuating.into(),
+        wish.force_reason.into(),
+    ];
+    record::changed(tx, stamp, WISH, &params, allocation.change(What::Wished).because(wish.reason))
+}
+
+/// Changes what its owner says about it.
+pub fn describe(
+    tx: &mut Tx<'_>,
+    stamp: &mut Stamp<'_>,
+    allocation: &AllocationRow,
+    new: Description<'_>,
+) -> Result<i64, StoreError> {
+    let params = [
+        (&allocation.id).into(),
+        allocation.version.into(),
+        new.name.as_str().into(),
+        json(new.labels)?.into(),
+        new.may_recreate.into(),
+    ];
+    record::changed(tx, stamp, DESCRIBE, &params, allocation.change(What::Updated))
+}
+
+/// Moves the end of its lease; its owner is warned anew.
+pub fn extend_lease(
+    tx: &mut Tx<'_>,
+    stamp: &mut Stamp<'_>,
+    allocation: &AllocationRow,
+    ends: Timestamp,
+) -> Result<i64, StoreError> {
+    let params = [(&allocation.id).into(), allocation.version.into(), ends.into(), stamp.now.into()];
+    record::changed(tx, stamp, EXTEND, &params, allocation.change(What::Updated).because(Some("lease_extended")))
+}
+
+/// Tells its owner that the lease ends soon.
+pub fn warn_of_lease_end(
+    tx: &mut Tx<'_>,
+    stamp: &mut Stamp<'_>,
+    allocation: &AllocationRow,
+) -> Result<i64, StoreError> {
+    let params = [(&allocation.id).into(), allocation.version.into(), stamp.now.into()];
+    record::changed(tx, stamp, WARN, &params, allocation.change(What::Updated).because(Some("lease_ends_soon")))
+}
+
+/// Allocations in id order whose state says that they hold capacity, and that hold no claim.
+pub fn without_claims(tx: &mut Tx<'_>, page: Page<'_>) -> Result<Vec<AllocationRow>, StoreError> {
+    tx.query(WITHOUT_CLAIMS, &[page.after.into(), page.rows().into()])?.iter().map(read).collect()
 }
 
 /// Begins the allocation's state anew at an operator's word: orders that were given before do not count any more.

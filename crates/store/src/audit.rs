@@ -9,7 +9,7 @@ use model::{AuditId, TenantId, Timestamp, TokenId};
 use sha2::{Digest, Sha256};
 
 use crate::scope::{Page, Scope, opened_by_administration};
-use crate::{Batch, BulkUpdate, Kind, Row, StoreError, Tx};
+use crate::{Batch, BulkInsert, BulkUpdate, Kind, Row, StoreError, Tx, Value};
 
 /// One audited action.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -81,6 +81,20 @@ static CHAIN: BulkUpdate = BulkUpdate {
     sets: &[("seq", Kind::Int), ("prev_hash", Kind::Text), ("hash", Kind::Text)],
     also: "",
 };
+static INSERTS: BulkInsert = BulkInsert {
+    table: "audit",
+    columns: &[
+        ("id", Kind::Text),
+        ("actor", Kind::Text),
+        ("token_id", Kind::Text),
+        ("action", Kind::Text),
+        ("subject", Kind::Text),
+        ("tenant_id", Kind::Text),
+        ("request_id", Kind::Text),
+        ("body", Kind::Text),
+        ("at_us", Kind::Int),
+    ],
+};
 const INSERT: &str = "INSERT INTO audit (id, actor, token_id, action, subject, tenant_id, request_id, body, at_us) \
     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)";
 const HEAD: &str = "SELECT seq, hash FROM audit WHERE seq IS NOT NULL ORDER BY seq DESC LIMIT 1";
@@ -127,9 +141,8 @@ fn hash_of(prev_hash: &str, seq: i64, row: &Row) -> Result<String, StoreError> {
     Ok(hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
-/// Writes down an action, in the transaction that did it.
-pub fn append(tx: &mut Tx<'_>, row: &AuditRow) -> Result<(), StoreError> {
-    let params = [
+fn values(row: &AuditRow) -> [Value; 9] {
+    [
         (&row.id).into(),
         row.actor.as_str().into(),
         row.token_id.as_ref().into(),
@@ -139,8 +152,19 @@ pub fn append(tx: &mut Tx<'_>, row: &AuditRow) -> Result<(), StoreError> {
         row.request_id.as_str().into(),
         row.body.as_str().into(),
         row.at.into(),
-    ];
-    tx.post(INSERT, &params)
+    ]
+}
+
+/// Writes down an action, in the transaction that did it.
+pub fn append(tx: &mut Tx<'_>, row: &AuditRow) -> Result<(), StoreError> {
+    tx.post(INSERT, &values(row))
+}
+
+/// Writes down many actions, in the transaction that did them.
+pub fn append_all(tx: &mut Tx<'_>, rows: &[AuditRow]) -> Result<(), StoreError> {
+    let mut batch = Batch::insert(&INSERTS);
+    rows.iter().for_each(|row| batch.push(values(row)));
+    tx.post_bulk(&batch)
 }
 
 /// The end of the chain; `None` when nothing is chained yet.

@@ -3,7 +3,7 @@
 
 use model::{DecisionId, Timestamp};
 
-use crate::{Row, StoreError, Tx};
+use crate::{Batch, BulkInsert, Kind, Row, StoreError, Tx, Value};
 
 /// One decision.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,6 +31,17 @@ macro_rules! selected {
     };
 }
 
+static INSERTS: BulkInsert = BulkInsert {
+    table: "decisions",
+    columns: &[
+        ("id", Kind::Text),
+        ("subject_id", Kind::Text),
+        ("outcome", Kind::Text),
+        ("body", Kind::Text),
+        ("snapshot_version", Kind::Int),
+        ("at_us", Kind::Int),
+    ],
+};
 const INSERT: &str = "INSERT INTO decisions (id, subject_id, outcome, body, snapshot_version, at_us) \
     VALUES ($1, $2, $3, $4, $5, $6)";
 const LATEST: &str = concat!(selected!(), " WHERE subject_id = $1 ORDER BY id DESC LIMIT 1");
@@ -47,21 +58,33 @@ fn read(row: &Row) -> Result<DecisionRow, StoreError> {
     })
 }
 
-/// Stores a decision. A body over [`BODY_BYTES_MAX`] is a `CheckViolation`.
-pub fn insert(tx: &mut Tx<'_>, decision: &DecisionRow) -> Result<(), StoreError> {
+fn values(decision: &DecisionRow) -> Result<[Value; 6], StoreError> {
     if decision.body.len() > BODY_BYTES_MAX {
         return Err(StoreError::CheckViolation { constraint: "decisions.body".into() });
     }
-    let params = [
+    Ok([
         (&decision.id).into(),
         decision.subject_id.as_str().into(),
         decision.outcome.as_str().into(),
         decision.body.as_str().into(),
         decision.snapshot_version.into(),
         decision.at.into(),
-    ];
-    tx.execute(INSERT, &params)?;
+    ])
+}
+
+/// Stores a decision. A body over [`BODY_BYTES_MAX`] is a `CheckViolation`.
+pub fn insert(tx: &mut Tx<'_>, decision: &DecisionRow) -> Result<(), StoreError> {
+    tx.execute(INSERT, &values(decision)?)?;
     Ok(())
+}
+
+/// Stores many decisions, under the same rule.
+pub fn insert_all(tx: &mut Tx<'_>, decisions: &[DecisionRow]) -> Result<(), StoreError> {
+    let mut rows = Batch::insert(&INSERTS);
+    for decision in decisions {
+        rows.push(values(decision)?);
+    }
+    tx.post_bulk(&rows)
 }
 
 /// The newest decision about something.

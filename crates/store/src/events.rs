@@ -79,14 +79,34 @@ const OF_SUBJECT: &str = concat!(
 );
 // `taken` are the oldest unnumbered events; `whole` adds earlier versions of the same objects that a skewed clock put
 // later; `placed` moves each version behind the ones before it. Both engines number in the one order that comes out.
+// `COALESCE` keeps planners, which take the unnumbered events for few, from reading all of them for each object.
 const NUMBER: &str = "WITH taken AS (SELECT subject_id, object_version FROM events WHERE seq IS NULL \
       ORDER BY at_us, id LIMIT $1), \
     tops AS (SELECT subject_id, MAX(object_version) AS top FROM taken GROUP BY subject_id), \
     whole AS (SELECT e.id, e.object_version, \
         MAX(e.at_us) OVER (PARTITION BY e.subject_id ORDER BY e.object_version) AS placed_us \
-      FROM events e JOIN tops t ON t.subject_id = e.subject_id AND e.object_version <= t.top WHERE e.seq IS NULL), \
+      FROM events e JOIN tops t ON t.subject_id = e.subject_id AND e.object_version <= t.top \
+      WHERE COALESCE(e.seq, 0) = 0), \
     numbered AS (SELECT id, ROW_NUMBER() OVER (ORDER BY placed_us, object_version, id) AS place FROM whole) \
     UPDATE events SET seq = $2 + numbered.place FROM numbered WHERE events.id = numbered.id";
+
+// Of an allocation only its end: until then it holds what it held.
+macro_rules! touched {
+    ($slots:literal) => {
+        concat!(
+            "SELECT noun, subject_id, object_version FROM events WHERE (noun IN ('node', 'pool') OR (noun = 'slot'",
+            $slots,
+            ") OR (noun = 'allocation' AND state_to IN ('released', 'failed'))) AND "
+        )
+    };
+}
+const TOUCHED: &str = concat!(touched!(""), "seq > $1 UNION ALL ", touched!(""), "seq IS NULL");
+const TOUCHED_BY_OTHERS: &str = concat!(
+    touched!(" AND reason IS DISTINCT FROM 'placed'"),
+    "seq > $1 UNION ALL ",
+    touched!(" AND reason IS DISTINCT FROM 'placed'"),
+    "seq IS NULL"
+);
 
 fn read(row: &Row) -> Result<EventRow, StoreError> {
     Ok(EventRow {
@@ -145,6 +165,40 @@ pub fn list(tx: &mut Tx<'_>, scope: &Scope, after: i64, limit: i64) -> Result<Ev
         _ => head.max(after),
     };
     Ok(EventPage { events, through })
+}
+
+/// Something that was changed, and the version that made it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Touched {
+    /// What kind of thing.
+    pub noun: Noun,
+    /// Which one.
+    pub subject_id: String,
+    /// Its version after the change.
+    pub version: i64,
+}
+
+/// Whether slots that placement reserved are among what was changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Placed {
+    /// For everybody else.
+    Included,
+    /// For placement itself, which knows.
+    LeftOut,
+}
+
+/// What placement looks at and was changed after a number: nodes, slots, pools, and allocations that ended. What has no number
+/// yet comes along, and comes again once it has one. Answers the number to go on from as well.
+pub fn touched_since(tx: &mut Tx<'_>, after: i64, placed: Placed) -> Result<(i64, Vec<Touched>), StoreError> {
+    let sql = match placed {
+        Placed::Included => TOUCHED,
+        Placed::LeftOut => TOUCHED_BY_OTHERS,
+    };
+    let head = head(tx)?;
+    let read =
+        |row: &Row| Ok(Touched { noun: row.parse(0)?, subject_id: row.text(1)?.to_owned(), version: row.int(2)? });
+    let touched = tx.query(sql, &[after.into()])?.iter().map(read).collect::<Result<_, _>>()?;
+    Ok((head, touched))
 }
 
 /// The timeline of one object after a version, at most `limit` events.

@@ -21,6 +21,8 @@ pub enum CommitFault {
     CrashBefore,
     /// It dies after the change is durable but before anybody hears so: committed, [`StoreError::Crashed`].
     CrashAfter,
+    /// It lives, but the schema refuses the change at the last moment: rolled back, a [`StoreError::UniqueViolation`].
+    BreaksARule,
 }
 
 /// Asked at every commit.
@@ -87,6 +89,10 @@ impl Inline {
             CommitFault::CrashBefore => {
                 self.control(Control::Rollback)?;
                 Err(StoreError::Crashed.into())
+            }
+            CommitFault::BreaksARule => {
+                self.control(Control::Rollback)?;
+                Err(StoreError::UniqueViolation { constraint: "broken_on_purpose".into() }.into())
             }
             CommitFault::CrashAfter => {
                 self.control(Control::Commit)?;

@@ -152,6 +152,13 @@ const STATE: &[Check] = &[
               AND (p.slot_id IS NULL OR p.nonce IS DISTINCT FROM s.wipe_nonce) LIMIT $1",
     },
     Check {
+        invariant: "I19",
+        sql: "SELECT a.id, 'is ' || a.state || ' and no decision says why' FROM allocations a \
+              WHERE a.state IN ('reserved', 'provisioning', 'running', 'refused') AND NOT EXISTS \
+              (SELECT 1 FROM decisions d WHERE d.subject_id = a.id \
+              AND d.outcome = CASE WHEN a.state = 'refused' THEN 'refused' ELSE 'placed' END) LIMIT $1",
+    },
+    Check {
         invariant: "I20",
         sql: "SELECT id, 'is ' || state || CASE WHEN output IS NULL THEN ' without an answer' \
               ELSE ' with an answer' END FROM node_tasks \
@@ -192,6 +199,11 @@ const STATE: &[Check] = &[
               AND a.state IN ('released', 'refused', 'failed') LIMIT $1",
     },
     Check {
+        invariant: "I21",
+        sql: "SELECT k.id, 'is left in project ' || p.id || ', which is deleted' FROM ssh_keys k \
+              JOIN projects p ON p.id = k.project_id WHERE p.state = 'deleted' LIMIT $1",
+    },
+    Check {
         invariant: "I26",
         sql: "SELECT a.id, 'is in tenant ' || a.tenant_id || ', its project ' || \
               COALESCE('in ' || p.tenant_id, 'does not exist') FROM allocations a \
@@ -203,6 +215,17 @@ const STATE: &[Check] = &[
               COALESCE('in ' || p.tenant_id, 'does not exist') FROM members m \
               LEFT JOIN projects p ON p.id = m.project_id WHERE m.project_id IS NOT NULL \
               AND (p.id IS NULL OR p.tenant_id <> m.tenant_id) LIMIT $1",
+    },
+    Check {
+        invariant: "I26",
+        sql: "SELECT k.id, 'is in tenant ' || k.tenant_id || ', its project ' || \
+              COALESCE('in ' || p.tenant_id, 'does not exist') FROM ssh_keys k \
+              LEFT JOIN projects p ON p.id = k.project_id WHERE p.id IS NULL OR p.tenant_id <> k.tenant_id LIMIT $1",
+    },
+    Check {
+        invariant: "I26",
+        sql: "SELECT a.id, 'takes the place of allocation ' || o.id || ' of another project' FROM allocations a \
+              JOIN allocations o ON o.id = a.recreated_from WHERE o.project_id <> a.project_id LIMIT $1",
     },
     Check {
         invariant: "I26",
@@ -271,6 +294,12 @@ const HISTORY: &[Check] = &[
     },
     Check {
         invariant: "I26",
+        sql: "SELECT e.id, 'tells tenant ' || COALESCE(e.tenant_id, 'none') || ' about public key ' || k.id \
+              FROM ssh_keys k JOIN events e ON e.subject_id = k.id WHERE e.tenant_id IS DISTINCT FROM k.tenant_id \
+              OR e.project_id IS DISTINCT FROM k.project_id LIMIT $1",
+    },
+    Check {
+        invariant: "I26",
         sql: "SELECT u.id, 'is kept for tenant ' || COALESCE(u.tenant_id, 'none') || ', allocation ' || a.id || \
               ' is of ' || a.tenant_id FROM audit u JOIN allocations a ON a.id = u.subject \
               WHERE u.tenant_id IS DISTINCT FROM a.tenant_id LIMIT $1",
@@ -289,20 +318,22 @@ const VERSIONS: &str = "SELECT t.id, t.version, (SELECT COUNT(*) FROM events e W
       (SELECT COALESCE(MAX(e.object_version), 0) FROM events e WHERE e.subject_id = t.id) FROM (\
       SELECT id, version FROM tenants UNION ALL SELECT id, version FROM projects UNION ALL \
       SELECT id, version FROM principals UNION ALL SELECT id, version FROM members UNION ALL \
-      SELECT id, version FROM tokens UNION ALL SELECT id, version FROM regions UNION ALL \
-      SELECT id, version FROM pools UNION ALL SELECT id, version FROM skus UNION ALL \
-      SELECT id, version FROM nodes UNION ALL SELECT id, version FROM node_resource_slots UNION ALL \
-      SELECT id, version FROM allocations UNION ALL SELECT id, version FROM node_tasks) AS t \
+      SELECT id, version FROM tokens UNION ALL SELECT id, version FROM ssh_keys UNION ALL \
+      SELECT id, version FROM regions UNION ALL SELECT id, version FROM pools UNION ALL \
+      SELECT slug, version FROM slot_profiles UNION ALL SELECT id, version FROM skus UNION ALL \
+      SELECT id, version FROM enrollment_tokens UNION ALL SELECT id, version FROM nodes UNION ALL \
+      SELECT id, version FROM node_resource_slots UNION ALL SELECT id, version FROM allocations UNION ALL SELECT id, version FROM node_tasks) AS t \
     WHERE t.version <> (SELECT COUNT(*) FROM events e WHERE e.subject_id = t.id AND e.object_version <= t.version) \
       OR EXISTS (SELECT 1 FROM events e WHERE e.subject_id = t.id AND e.object_version > t.version) LIMIT $1";
 
 /// Objects that are gone though no event says so; only what can be erased is looked at.
-const ERASED: &str = "SELECT e.subject_id, e.noun FROM events e WHERE e.noun IN ('region', 'pool', 'sku') \
+const ERASED: &str = "SELECT e.subject_id, e.noun FROM events e WHERE e.noun IN ('region', 'pool', 'sku', 'ssh_key') \
     AND e.change <> 'deleted' AND NOT EXISTS (SELECT 1 FROM events n WHERE n.subject_id = e.subject_id \
       AND n.object_version > e.object_version) \
     AND NOT EXISTS (SELECT 1 FROM regions r WHERE r.id = e.subject_id) \
     AND NOT EXISTS (SELECT 1 FROM pools p WHERE p.id = e.subject_id) \
-    AND NOT EXISTS (SELECT 1 FROM skus s WHERE s.id = e.subject_id) LIMIT $1";
+    AND NOT EXISTS (SELECT 1 FROM skus s WHERE s.id = e.subject_id) \
+    AND NOT EXISTS (SELECT 1 FROM ssh_keys k WHERE k.id = e.subject_id) LIMIT $1";
 
 /// The moves that were ever made.
 const MOVES: &str = "SELECT DISTINCT noun, state_from, state_to FROM events WHERE change = 'state_changed'";
@@ -324,7 +355,8 @@ pub fn check_all(tx: &mut Tx<'_>, rules: &Rules<'_>) -> Result<Vec<Violation>, S
     Ok(found)
 }
 
-/// Checks what is now: I1–I6, I8, I10, I20, I21, I26 and I28 without reading the history.
+/// Checks what is now: I1–I6, I8, I10, I19 (every answer about a place has its reasons), I20, I21, I26 and I28 without
+/// reading the history.
 pub fn check_state(tx: &mut Tx<'_>, rules: &Rules<'_>) -> Result<Vec<Violation>, StoreError> {
     let mut found = run(tx, STATE, rules.limit)?;
     check_proofs(tx, rules, &mut found)?;

@@ -33,6 +33,7 @@ pub const MIGRATIONS: &[Migration] = &[
     Migration { version: 3, name: "supply", sql: include_str!("../migrations/0003_supply.sql") },
     Migration { version: 4, name: "allocations", sql: include_str!("../migrations/0004_allocations.sql") },
     Migration { version: 5, name: "enrollment", sql: include_str!("../migrations/0005_enrollment.sql") },
+    Migration { version: 6, name: "placement", sql: include_str!("../migrations/0006_placement.sql") },
 ];
 
 const HISTORY: &str = "CREATE TABLE IF NOT EXISTS schema_migrations (

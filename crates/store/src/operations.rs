@@ -110,6 +110,10 @@ const GET_SCOPED: &str = concat!(selected!(), " WHERE o.id = $1 AND ", opened!("
 const LIST: &str = concat!(listed!(), " ORDER BY o.id LIMIT $2");
 const LIST_SCOPED: &str = concat!(listed!(), " AND ", opened!("$5", "$6"), " ORDER BY o.id LIMIT $2");
 const RUNNING: &str = concat!(selected!(), " WHERE o.subject_id = $1 AND o.state = 'running' ORDER BY o.id");
+/// The subjects among many with a running operation that a state ends; most states end nothing.
+pub(crate) const ENDING: &str = "SELECT o.subject_id FROM operations o WHERE o.state = 'running' \
+    AND o.subject_id IN (SELECT given.key FROM json_each(json(CAST($1 AS TEXT))) AS given) \
+    AND (' ' || o.succeeds_in || ' ' LIKE $2 OR ' ' || o.fails_in || ' ' LIKE $2)";
 const FINISH: &str = "UPDATE operations SET state = $2, result = $3, finished_us = $4 \
     WHERE id = $1 AND state = 'running'";
 

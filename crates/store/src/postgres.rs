@@ -33,7 +33,7 @@ use crate::{
     Dialect, Row, StoreError, Value,
     bulk::{Batch, Kind},
     run::Engine,
-    tx::{Control, Fault, Session},
+    tx::{Ask, Control, Fault, Session},
     value::Columns,
 };
 
@@ -43,8 +43,11 @@ const ANSWER_WITHIN: Duration = Duration::from_secs(60);
 const CONNECT_WITHIN: Duration = Duration::from_secs(5);
 /// Between two statements of a transaction there is only computing. A process that stops there (paused, swapped out, its
 /// machine gone) holds row locks that the others wait for, the leader's lease among them, so it must not stop there long.
+///
+/// What this store asks is a few rows by key. The server's own price for that is one of turning disks, at which it reads whole
+/// tables instead.
 const SETTINGS: &str = "SET statement_timeout = '30s'; SET lock_timeout = '2s'; \
-    SET idle_in_transaction_session_timeout = '5s'; SET default_transaction_isolation = 'read committed'";
+    SET idle_in_transaction_session_timeout = '5s'; SET random_page_cost = 1.1; SET default_transaction_isolation = 'read committed'";
 
 type BoxedError = Box<dyn std::error::Error + Sync + Send>;
 
@@ -100,7 +103,12 @@ struct Live {
 enum Unsent {
     Word(&'static str),
     Post(Statement, Vec<Value>),
+    /// One array for each column, and how many rows they are.
+    Many(Statement, Vec<Array>, usize),
 }
+
+/// One column of a batch.
+type Array = Box<dyn ToSql + Sync + Send>;
 
 /// How much may wait to be sent.
 const UNSENT_MAX: usize = 512;
@@ -203,8 +211,10 @@ impl PostgresSession {
         let closed = client.is_closed();
         let answer = match answer {
             Ok((Ok(true), Ok(value))) => return Ok(value),
-            Ok((Ok(false), Ok(_))) => Fault::plain(StoreError::StaleVersion),
+            // What came after it may have failed because of it.
+            Ok((Ok(false), _)) if !closed => Fault::plain(StoreError::StaleVersion),
             Ok((Err(error), _) | (Ok(_), Err(error))) => fault(&error, closed),
+            Ok((Ok(false), Ok(_))) => lost("the connection was closed"),
             Err(_) => lost("no answer in time"),
         };
         if answer.gone {
@@ -214,7 +224,7 @@ impl PostgresSession {
     }
 
     fn flush_is_moot(&self) -> bool {
-        !self.unsent.iter().any(|unsent| matches!(unsent, Unsent::Post(..)))
+        !self.unsent.iter().any(|unsent| unsent.word().is_none())
     }
 
     /// Ends the transaction; a connection on which that fails is not used again.
@@ -331,16 +341,25 @@ impl Session for PostgresSession {
         let Prepared { statement, columns } = self.prepared(sql, params.len())?;
         let params: Vec<&(dyn ToSql + Sync)> = params.iter().map(|value| value as _).collect();
         let rows = self.exchange(async |client| client.query(&statement, &params).await)?;
-        let mut answer = Vec::with_capacity(rows.len());
-        for row in rows {
-            let mut cells = Vec::with_capacity(columns.len());
-            for at in 0..columns.len() {
-                let cell = row.try_get::<_, Value>(at);
-                cells.push(cell.map_err(|error| Fault::plain(StoreError::Other(explain(&error))))?);
-            }
-            answer.push(Row::new(Columns::clone(&columns), cells));
-        }
-        Ok(answer)
+        read_rows(&columns, rows)
+    }
+
+    fn query_each(&mut self, asks: &[Ask]) -> Result<Vec<Vec<Row>>, Fault> {
+        let prepare = |(sql, params): &Ask| self.prepared(sql, params.len());
+        let prepared = asks.iter().map(prepare).collect::<Result<Vec<_>, _>>()?;
+        let answers = self.exchange(async |client| {
+            let ask = |(known, (_, params)): (&Prepared, &Ask)| {
+                let statement = known.statement.clone();
+                let params: Vec<Value> = params.clone();
+                async move {
+                    let params: Vec<&(dyn ToSql + Sync)> = params.iter().map(|value| value as _).collect();
+                    client.query(&statement, &params).await
+                }
+            };
+            // The first look at each sends it, in order.
+            futures::future::try_join_all(prepared.iter().zip(asks).map(ask)).await
+        })?;
+        prepared.iter().zip(answers).map(|(known, rows)| read_rows(&known.columns, rows)).collect()
     }
 
     fn execute(&mut self, sql: &'static str, params: &[Value]) -> Result<u64, Fault> {
@@ -351,22 +370,19 @@ impl Session for PostgresSession {
 
     fn bulk(&mut self, batch: &Batch) -> Result<u64, Fault> {
         let statement = self.prepared_bulk(batch)?;
-        let mut arrays: Vec<Box<dyn ToSql + Sync + '_>> = Vec::with_capacity(batch.what().width());
-        for (at, (_, kind)) in batch.what().columns().enumerate() {
-            // The batch has checked the kinds of its values.
-            let column = batch.rows().map(|row| &row[at]);
-            arrays.push(match kind {
-                Kind::Text => Box::new(column.map(Value::as_text).collect::<Vec<Option<&str>>>()),
-                Kind::Int => Box::new(column.map(Value::as_int).collect::<Vec<Option<i64>>>()),
-            });
-        }
-        let params: Vec<&(dyn ToSql + Sync)> = arrays.iter().map(|array| array.as_ref() as _).collect();
-        self.exchange(async |client| client.execute(&statement, &params).await)
+        let arrays = arrays(batch);
+        self.exchange(async |client| client.execute_raw(&statement, borrowed(&arrays)).await)
     }
 
     fn post(&mut self, sql: &'static str, params: &[Value]) -> Result<(), Fault> {
         let Prepared { statement, .. } = self.prepared(sql, params.len())?;
         self.unsent.push(Unsent::Post(statement, params.to_vec()));
+        if self.unsent.len() < UNSENT_MAX { Ok(()) } else { self.flush() }
+    }
+
+    fn post_bulk(&mut self, batch: &Batch) -> Result<(), Fault> {
+        let statement = self.prepared_bulk(batch)?;
+        self.unsent.push(Unsent::Many(statement, arrays(batch), batch.len()));
         if self.unsent.len() < UNSENT_MAX { Ok(()) } else { self.flush() }
     }
 
@@ -414,43 +430,82 @@ impl Session for PostgresSession {
     }
 }
 
-/// Sends everything in order without waiting in between. True when every posted statement changed exactly one row.
+fn read_rows(columns: &Columns, rows: Vec<tokio_postgres::Row>) -> Result<Vec<Row>, Fault> {
+    let mut answer = Vec::with_capacity(rows.len());
+    for row in rows {
+        let mut cells = Vec::with_capacity(columns.len());
+        for at in 0..columns.len() {
+            let cell = row.try_get::<_, Value>(at);
+            cells.push(cell.map_err(|error| Fault::plain(StoreError::Other(explain(&error))))?);
+        }
+        answer.push(Row::new(Columns::clone(columns), cells));
+    }
+    Ok(answer)
+}
+
+fn arrays(batch: &Batch) -> Vec<Array> {
+    let array = |(at, (_, kind)): (usize, crate::bulk::Column)| -> Array {
+        // The batch has checked the kinds of its values.
+        let column = batch.rows().map(|row| &row[at]);
+        match kind {
+            Kind::Text => Box::new(column.map(|value| value.as_text().map(str::to_owned)).collect::<Vec<_>>()),
+            Kind::Int => Box::new(column.map(Value::as_int).collect::<Vec<_>>()),
+        }
+    };
+    batch.what().columns().enumerate().map(array).collect()
+}
+
+fn borrowed(arrays: &[Array]) -> impl ExactSizeIterator<Item = &(dyn ToSql + Sync)> {
+    arrays.iter().map(|array| array.as_ref() as _)
+}
+
+/// Sends everything in order without waiting in between. True when every posted statement changed exactly as many rows as
+/// it should.
 async fn send(client: &Client, unsent: &[Unsent]) -> Result<bool, tokio_postgres::Error> {
     type Answer<'a> = Pin<Box<dyn Future<Output = Result<u64, tokio_postgres::Error>> + 'a>>;
-    let mut answers: Vec<Answer<'_>> = Vec::with_capacity(unsent.len());
+    let mut answers: Vec<(Answer<'_>, u64)> = Vec::with_capacity(unsent.len());
     let mut at = 0;
     while at < unsent.len() {
         let words: Vec<&str> = unsent[at..].iter().map_while(Unsent::word).collect();
         at += words.len();
         if !words.is_empty() {
             let words = words.join("; ");
-            answers.push(Box::pin(async move { client.batch_execute(&words).await.map(|()| 1) }));
+            answers.push((Box::pin(async move { client.batch_execute(&words).await.map(|()| 0) }), 0));
         }
-        if let Some(Unsent::Post(statement, params)) = unsent.get(at) {
-            answers.push(Box::pin(client.execute_raw(statement, params)));
-            at += 1;
+        match unsent.get(at) {
+            Some(Unsent::Post(statement, params)) => {
+                answers.push((Box::pin(client.execute_raw(statement, params)), 1));
+                at += 1;
+            }
+            Some(Unsent::Many(statement, arrays, rows)) => {
+                let sent = client.execute_raw(statement, borrowed(arrays));
+                answers.push((Box::pin(sent), u64::try_from(*rows).unwrap_or(u64::MAX)));
+                at += 1;
+            }
+            Some(Unsent::Word(_)) | None => (),
         }
     }
-    let (mut started, mut next, mut all_one) = (false, 0, true);
+    let (mut started, mut next, mut as_expected) = (false, 0, true);
     poll_fn(move |context| {
         // The first look at each sends it, in order; answers come in the same order, so later the first suffices.
         let mut early = Vec::new();
         if !std::mem::replace(&mut started, true) {
-            early = answers.iter_mut().map(|answer| answer.as_mut().poll(context)).collect();
+            early = answers.iter_mut().map(|(answer, _)| answer.as_mut().poll(context)).collect();
         }
         while next < answers.len() {
             let answer = match early.get_mut(next) {
                 Some(early) => std::mem::replace(early, Poll::Pending),
-                None => answers[next].as_mut().poll(context),
+                None => answers[next].0.as_mut().poll(context),
             };
             match answer {
-                Poll::Ready(Ok(rows)) => all_one &= rows == 1,
-                Poll::Ready(Err(error)) => return Poll::Ready(Err(error)),
+                Poll::Ready(Ok(rows)) => as_expected &= rows == answers[next].1,
+                Poll::Ready(Err(error)) if as_expected || client.is_closed() => return Poll::Ready(Err(error)),
+                Poll::Ready(Err(_)) => return Poll::Ready(Ok(false)),
                 Poll::Pending => return Poll::Pending,
             }
             next += 1;
         }
-        Poll::Ready(Ok(all_one))
+        Poll::Ready(Ok(as_expected))
     })
     .await
 }
@@ -459,7 +514,7 @@ impl Unsent {
     fn word(&self) -> Option<&'static str> {
         match self {
             Self::Word(word) => Some(word),
-            Self::Post(..) => None,
+            Self::Post(..) | Self::Many(..) => None,
         }
     }
 }

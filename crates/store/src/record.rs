@@ -153,10 +153,7 @@ pub(crate) fn changed_all(
     changes: &[Change<'_>],
 ) -> Result<(), StoreError> {
     debug_assert_eq!(updates.len(), changes.len(), "one event for each changed object");
-    let touched = tx.execute_bulk(updates)?;
-    if usize::try_from(touched) != Ok(updates.len()) {
-        return Err(StoreError::StaleVersion);
-    }
+    tx.post_bulk(updates)?;
     write(tx, stamp, changes)
 }
 
@@ -173,8 +170,7 @@ fn write(tx: &mut Tx<'_>, stamp: &mut Stamp<'_>, changes: &[Change<'_>]) -> Resu
     }
     let mut events = Batch::insert(&EVENTS);
     changes.iter().filter_map(|change| event(stamp, change)).for_each(|values| events.push(values));
-    tx.execute_bulk(&events)?;
-    Ok(())
+    tx.post_bulk(&events)
 }
 
 fn event(stamp: &mut Stamp<'_>, change: &Change<'_>) -> Option<[Value; 11]> {

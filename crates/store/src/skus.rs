@@ -19,6 +19,8 @@ pub struct SkuTerms {
     pub name: DisplayName,
     /// The GPU counts it is sold in, ascending.
     pub gpu_counts: Vec<i64>,
+    /// What each of its slots is made of; none for what is not cut into slots, or was made without one.
+    pub profile: Option<Slug>,
     /// vCPUs with each GPU.
     pub vcpus_per_gpu: i64,
     /// Memory with each GPU.
@@ -57,25 +59,30 @@ impl SkuRow {
 macro_rules! selected {
     () => {
         "SELECT id, slug, shape, gpu_model, name, gpu_counts, vcpus_per_gpu, memory_mib_per_gpu, \
-         price_micros_per_gpu_hour, enabled, version, created_us FROM skus"
+         price_micros_per_gpu_hour, enabled, version, created_us, profile FROM skus"
     };
 }
 
 const INSERT: &str = "INSERT INTO skus (id, slug, shape, gpu_model, name, gpu_counts, vcpus_per_gpu, \
-    memory_mib_per_gpu, price_micros_per_gpu_hour, enabled, version, created_us) \
-    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 1, $11)";
+    memory_mib_per_gpu, price_micros_per_gpu_hour, enabled, version, created_us, profile) \
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 1, $11, $12)";
+/// The SKUs of a set of keys.
+pub(crate) const OF_KEYS: &str =
+    concat!(selected!(), " WHERE id IN (SELECT given.key FROM json_each(json(CAST($1 AS TEXT))) AS given)");
 const GET: &str = concat!(selected!(), " WHERE id = $1");
 const BY_SLUG: &str = concat!(selected!(), " WHERE slug = $1");
 const LIST: &str = concat!(selected!(), " WHERE id > $1 ORDER BY id LIMIT $2");
+const OF_PROFILE: &str = concat!(selected!(), " WHERE profile = $1 ORDER BY id");
+const OF_MODEL: &str = concat!(selected!(), " WHERE gpu_model = $1 AND enabled = 1 ORDER BY slug LIMIT $2");
 const UPDATE: &str = "UPDATE skus SET name = $3, gpu_counts = $4, vcpus_per_gpu = $5, memory_mib_per_gpu = $6, \
-    price_micros_per_gpu_hour = $7, enabled = $8, version = version + 1 WHERE id = $1 AND version = $2";
+    price_micros_per_gpu_hour = $7, enabled = $8, profile = $9, version = version + 1 WHERE id = $1 AND version = $2";
 const DELETE: &str = "DELETE FROM skus WHERE id = $1 AND version = $2";
 
 fn counts_text(counts: &[i64]) -> String {
     serde_json::Value::from(counts).to_string()
 }
 
-fn read(row: &Row) -> Result<SkuRow, StoreError> {
+pub(crate) fn read(row: &Row) -> Result<SkuRow, StoreError> {
     let gpu_counts = serde_json::from_str(row.text(5)?).map_err(|error| row.corrupt(5, &error.to_string()))?;
     Ok(SkuRow {
         id: row.parse(0)?,
@@ -89,6 +96,7 @@ fn read(row: &Row) -> Result<SkuRow, StoreError> {
             memory_mib_per_gpu: row.int(7)?,
             price_micros_per_gpu_hour: row.int(8)?,
             enabled: row.flag(9)?,
+            profile: row.opt_parse(12)?,
         },
         version: row.int(10)?,
         created: row.timestamp(11)?,
@@ -116,6 +124,7 @@ pub fn insert(
         terms.price_micros_per_gpu_hour.into(),
         terms.enabled.into(),
         stamp.now.into(),
+        terms.profile.as_ref().map(Slug::as_str).into(),
     ];
     record::created(tx, stamp, INSERT, &params, Change::of(Noun::Sku, What::Created, id.as_str(), 1))
 }
@@ -128,6 +137,16 @@ pub fn get(tx: &mut Tx<'_>, id: &SkuId) -> Result<Option<SkuRow>, StoreError> {
 /// The SKU with this slug.
 pub fn by_slug(tx: &mut Tx<'_>, slug: &Slug) -> Result<Option<SkuRow>, StoreError> {
     tx.query_opt(BY_SLUG, &[slug.as_str().into()])?.as_ref().map(read).transpose()
+}
+
+/// The SKUs that are made of slots of a profile.
+pub fn of_profile(tx: &mut Tx<'_>, profile: &Slug) -> Result<Vec<SkuRow>, StoreError> {
+    tx.query(OF_PROFILE, &[profile.as_str().into()])?.iter().map(read).collect()
+}
+
+/// The SKUs of a GPU model that can be launched, by short name.
+pub fn for_sale(tx: &mut Tx<'_>, gpu_model: GpuModel, limit: i64) -> Result<Vec<SkuRow>, StoreError> {
+    tx.query(OF_MODEL, &[gpu_model.as_str().into(), limit.into()])?.iter().map(read).collect()
 }
 
 /// SKUs in id order.
@@ -146,6 +165,7 @@ pub fn update(tx: &mut Tx<'_>, stamp: &mut Stamp<'_>, sku: &SkuRow, terms: &SkuT
         terms.memory_mib_per_gpu.into(),
         terms.price_micros_per_gpu_hour.into(),
         terms.enabled.into(),
+        terms.profile.as_ref().map(Slug::as_str).into(),
     ];
     record::changed(tx, stamp, UPDATE, &params, sku.change(What::Updated))
 }

@@ -18,6 +18,7 @@ use model::{AllocationId, NodeId, SlotId, Timestamp};
 use crate::living::{Life, Seen, life_begins_anew, life_columns};
 use crate::record::{self, Change, Stamp};
 use crate::scope::Page;
+use crate::value::keys;
 use crate::{Batch, BulkInsert, BulkUpdate, Kind, Row, StoreError, Tx};
 
 /// The devices and addresses of a slot. A slot is sellable only when none of them is missing.
@@ -41,6 +42,10 @@ pub struct SlotParts {
     pub fabric_vf_pci_address: Option<String>,
     /// NUMA node.
     pub numa_node: Option<i64>,
+    /// The PCIe switch of its node that the GPU hangs off.
+    pub pcie_switch: Option<i64>,
+    /// The rail of the fabric that its function is on.
+    pub rail: Option<i64>,
     /// The partitions it is part of, as JSON.
     pub partition_ids: String,
     /// Anything else about its capacity, as JSON.
@@ -136,7 +141,7 @@ macro_rules! columns {
             "s.id, s.node_id, s.profile, s.state, s.gpu_pci_address, s.gpu_uuid, s.gpu_module_id, s.nvme_identity, ",
             "s.mgmt_mac, s.private_ip, s.fabric_claim_mode, s.fabric_vf_pci_address, s.numa_node, s.partition_ids, ",
             "s.capacity_metadata, s.use_generation, s.wipe_nonce, s.health_state, s.health_detail, s.version, ",
-            "s.created_us, s.drifted, s.approved, s.approved_by, s.approved_us, ",
+            "s.created_us, s.drifted, s.approved, s.approved_by, s.approved_us, s.pcie_switch, s.rail, ",
             life_columns!("s")
         )
     };
@@ -181,6 +186,8 @@ static INSERTS: BulkInsert = BulkInsert {
         ("approved", Kind::Text),
         ("approved_by", Kind::Text),
         ("approved_us", Kind::Int),
+        ("pcie_switch", Kind::Int),
+        ("rail", Kind::Int),
     ],
 };
 macro_rules! wait_ends {
@@ -234,7 +241,8 @@ const ENTER: &str = concat!(
 const REAPPROVE: &str = concat!(
     "UPDATE node_resource_slots SET state = $3, gpu_pci_address = $5, gpu_uuid = $6, gpu_module_id = $7, ",
     "nvme_identity = $8, mgmt_mac = $9, private_ip = $10, fabric_claim_mode = $11, fabric_vf_pci_address = $12, ",
-    "numa_node = $13, partition_ids = $14, approved = $15, approved_by = $16, approved_us = $4, ",
+    "numa_node = $13, partition_ids = $14, approved = $15, approved_by = $16, approved_us = $4, pcie_switch = $17, ",
+    "rail = $18, ",
     life_begins_anew!("$4"),
     ", version = version + 1 WHERE id = $1 AND version = $2 AND state IN ('disabled', 'available', 'cleanup_blocked') ",
     "AND ($3 <> 'available' OR use_generation = 0 OR EXISTS (SELECT 1 FROM wipe_proofs p ",
@@ -282,6 +290,8 @@ fn read(row: &Row) -> Result<SlotRow, StoreError> {
             fabric_claim_mode: row.parse(10)?,
             fabric_vf_pci_address: text(11)?,
             numa_node: row.opt_int(12)?,
+            pcie_switch: row.opt_int(25)?,
+            rail: row.opt_int(26)?,
             partition_ids: row.text(13)?.to_owned(),
             capacity_metadata: row.text(14)?.to_owned(),
         },
@@ -297,7 +307,7 @@ fn read(row: &Row) -> Result<SlotRow, StoreError> {
             Some(devices) => Some(Approval { devices: devices.to_owned(), by: row.text(23)?.to_owned() }),
         },
         approved: row.opt_timestamp(24)?,
-        life: Life::read(row, 25)?,
+        life: Life::read(row, 27)?,
     })
 }
 
@@ -332,6 +342,8 @@ pub fn insert_all(tx: &mut Tx<'_>, stamp: &mut Stamp<'_>, new: &[SlotNew]) -> Re
             slot.approval.as_ref().map(|approval| approval.devices.as_str()).into(),
             slot.approval.as_ref().map_or("", |approval| approval.by.as_str()).into(),
             slot.approval.as_ref().map(|_| stamp.now).into(),
+            parts.pcie_switch.into(),
+            parts.rail.into(),
         ]);
         changes.push(Change::of(Noun::Slot, What::Created, slot.id.as_str(), 1).states(None, state));
     }
@@ -367,9 +379,8 @@ pub fn list(
 /// The chosen slots as they are now, in id order, locked until the transaction ends; what another transaction has
 /// locked is left out. On SQLite the write transaction itself is the lock.
 pub fn lock_chosen(tx: &mut Tx<'_>, ids: &[SlotId]) -> Result<Vec<SlotRow>, StoreError> {
-    let document: serde_json::Map<_, _> = ids.iter().map(|id| (id.as_str().to_owned(), true.into())).collect();
     let sql = tx.dialect().pick(CHOSEN, CHOSEN_LOCKED);
-    tx.query(sql, &[serde_json::Value::Object(document).to_string().into()])?.iter().map(read).collect()
+    tx.query(sql, &[keys(ids.iter().map(SlotId::as_str))])?.iter().map(read).collect()
 }
 
 /// Reserves slots and begins a new use of each (`use_generation` + 1), all or none. `StaleVersion` when one has moved
@@ -516,6 +527,8 @@ pub fn reapprove(
         parts.partition_ids.as_str().into(),
         approval.devices.as_str().into(),
         approval.by.as_str().into(),
+        parts.pcie_switch.into(),
+        parts.rail.into(),
     ];
     let change = if state == slot.state { slot.change(What::Updated) } else { slot.entering(state) };
     record::changed(tx, stamp, REAPPROVE, &params, change.because(Some("approved_again")))

@@ -21,7 +21,7 @@ use crate::{
     Dialect, Row, StoreError, Value,
     bulk::Batch,
     run::Engine,
-    tx::{Control, Fault, Session},
+    tx::{Ask, Control, Fault, Session},
     value::Columns,
 };
 
@@ -312,6 +312,10 @@ impl Session for SqliteSession {
         })
     }
 
+    fn query_each(&mut self, asks: &[Ask]) -> Result<Vec<Vec<Row>>, Fault> {
+        asks.iter().map(|(sql, params)| self.query(sql, params)).collect()
+    }
+
     fn execute(&mut self, sql: &'static str, params: &[Value]) -> Result<u64, Fault> {
         self.run(sql, params, |statement, _| Ok(u64::try_from(statement.raw_execute()?).unwrap_or(u64::MAX)))
     }
@@ -337,6 +341,11 @@ impl Session for SqliteSession {
             1 => Ok(()),
             _ => Err(Fault::plain(StoreError::StaleVersion)),
         }
+    }
+
+    fn post_bulk(&mut self, batch: &Batch) -> Result<(), Fault> {
+        let changed = self.bulk(batch)?;
+        if usize::try_from(changed) == Ok(batch.len()) { Ok(()) } else { Err(Fault::plain(StoreError::StaleVersion)) }
     }
 
     fn flush(&mut self) -> Result<(), Fault> {

@@ -140,6 +140,8 @@ const LATEST_OF_NODE: &str = concat!(
 );
 const PROGRESS: &str = "UPDATE node_tasks SET progress = $3 WHERE id = $1 AND node_id = $2 \
     AND state IN ('pending', 'delivered')";
+const BEGIN_STEP: &str = "UPDATE node_tasks SET progress = $3, version = version + 1 WHERE id = $1 AND version = $2 \
+    AND state IN ('pending', 'delivered')";
 const FINISH: &str = concat!(
     "UPDATE node_tasks SET state = $3, output = $5, ",
     life_begins_anew!("$4"),
@@ -265,6 +267,21 @@ pub fn deliver_all(tx: &mut Tx<'_>, stamp: &mut Stamp<'_>, tasks: &[TaskRow]) ->
 /// node.
 pub fn progress(tx: &mut Tx<'_>, id: &TaskId, node_id: &NodeId, progress: &str) -> Result<bool, StoreError> {
     Ok(tx.execute(PROGRESS, &[id.into(), node_id.into(), progress.into()])? == 1)
+}
+
+/// Stores the word of an agent that it has come to another step of an order, and tells everybody who follows it.
+/// `StaleVersion` when the order has moved on.
+pub fn begin_step(
+    tx: &mut Tx<'_>,
+    stamp: &mut Stamp<'_>,
+    task: &TaskRow,
+    (step, progress): (&str, &str),
+) -> Result<i64, StoreError> {
+    let served = task.served.as_ref();
+    let change = Change::of(Noun::Task, What::Updated, task.id.as_str(), task.version + 1)
+        .within(served.map(|of| &of.tenant_id), served.map(|of| &of.project_id))
+        .because(Some(step));
+    record::changed(tx, stamp, BEGIN_STEP, &[(&task.id).into(), task.version.into(), progress.into()], change)
 }
 
 /// Stores the answer to an order that was handed out. `StaleVersion` when it has ended or the fence is another.

@@ -54,15 +54,22 @@ impl Fault {
     }
 }
 
+/// A statement with its parameters.
+pub type Ask = (&'static str, Vec<Value>);
+
 /// One connection of one engine.
 pub(crate) trait Session {
     fn dialect(&self) -> Dialect;
     fn query(&mut self, sql: &'static str, params: &[Value]) -> Result<Vec<Row>, Fault>;
+    /// Several statements, asked in order without waiting for an answer in between.
+    fn query_each(&mut self, asks: &[Ask]) -> Result<Vec<Vec<Row>>, Fault>;
     fn execute(&mut self, sql: &'static str, params: &[Value]) -> Result<u64, Fault>;
     fn bulk(&mut self, batch: &Batch) -> Result<u64, Fault>;
     /// Changes exactly one row; the session may wait with it until the next statement or [`Session::flush`], and tell
     /// of a failure only then.
     fn post(&mut self, sql: &'static str, params: &[Value]) -> Result<(), Fault>;
+    /// Changes exactly one row for each row of the batch, told of as with [`Session::post`].
+    fn post_bulk(&mut self, batch: &Batch) -> Result<(), Fault>;
     /// Waits until everything posted has been answered.
     fn flush(&mut self) -> Result<(), Fault>;
     fn control(&mut self, word: Control) -> Result<(), Fault>;
@@ -114,6 +121,15 @@ impl<'a> Tx<'a> {
         self.note(answer)
     }
 
+    /// The rows of several SELECTs, in order. On PostgreSQL they travel together, which saves waiting.
+    pub fn query_each(&mut self, asks: &[Ask]) -> Result<Vec<Vec<Row>>, StoreError> {
+        for (_, params) in asks {
+            self.admit(params)?;
+        }
+        let answer = self.session.query_each(asks);
+        self.note(answer)
+    }
+
     /// The first row, if any.
     pub fn query_opt(&mut self, sql: &'static str, params: &[Value]) -> Result<Option<Row>, StoreError> {
         Ok(self.query(sql, params)?.into_iter().next())
@@ -158,6 +174,17 @@ impl<'a> Tx<'a> {
             return Ok(0);
         }
         let answer = self.session.bulk(batch);
+        self.note(answer)
+    }
+
+    /// Like [`Tx::post`] for every row of the batch: each changes exactly one row, or the transaction has failed.
+    pub fn post_bulk(&mut self, batch: &Batch) -> Result<(), StoreError> {
+        self.admit_change()?;
+        self.admit(batch.values())?;
+        if batch.is_empty() {
+            return Ok(());
+        }
+        let answer = self.session.post_bulk(batch);
         self.note(answer)
     }
 

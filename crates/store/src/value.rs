@@ -111,6 +111,7 @@ ids_as_values!(
     IncidentId,
     NodeId,
     SlotId,
+    SshKeyId,
     AllocationId,
     ClaimId,
     TaskId,
@@ -119,6 +120,12 @@ ids_as_values!(
     AuditId,
     OperationId,
 );
+
+/// Keys for a statement that unpacks them with `json_each`: one document, so that its text is the same for any number.
+pub(crate) fn keys<'a>(keys: impl Iterator<Item = &'a str>) -> Value {
+    let document: serde_json::Map<_, _> = keys.map(|key| (key.to_owned(), true.into())).collect();
+    Value::Text(serde_json::Value::Object(document).to_string())
+}
 
 /// The column names of one statement, shared by all its rows.
 pub(crate) type Columns = Arc<[Box<str>]>;

@@ -58,6 +58,8 @@ text_enum! {
         DiskHeld = "disk_held",
         /// There is something on the disk.
         DiskNotBlank = "disk_not_blank",
+        /// The disk is smaller than the slot's profile asks for.
+        DiskTooSmall = "disk_too_small",
         /// The function is a whole port and not a share of one.
         NotAVirtualFunction = "not_a_virtual_function",
         /// The function belongs to a BlueField, which carries the host's own traffic.
@@ -95,6 +97,9 @@ pub struct SlotRequest {
     /// The addresses that the pool's guests may have.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pool_range: Option<Cidr>,
+    /// The smallest disk that it may have.
+    #[serde(default)]
+    pub min_disk_bytes: u64,
 }
 
 /// A slot that exists already, on this node or another.
@@ -362,6 +367,13 @@ impl Verdict<'_> {
                 "a disk with an identity of its own",
             );
             return;
+        }
+        // One whose size is not shown is judged by the other rules.
+        let least = self.request.min_disk_bytes;
+        if let Some(size) = disk.size_bytes.filter(|size| *size < least) {
+            let detail = format!("The disk has {size} bytes, less than the slot's profile asks for.");
+            let accepted = format!("a disk of at least {least} bytes");
+            self.refuse(SlotField::NvmeIdentity, ApprovalRule::DiskTooSmall, detail, accepted);
         }
         let granted =
             |kind: DiskGrantKind| grants.iter().any(|grant| grant.kind == kind && grant.nvme_identity == identity);

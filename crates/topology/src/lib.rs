@@ -3,6 +3,7 @@
 //!
 //! Nothing here is guessed. A host is captured as a [`tree`] of files by a fixed [`manifest`]; [`discovery`] turns the tree
 //! into facts, [`readiness`] says what is missing for slices, [`candidate`] proposes slots with the names of [`suggest`],
+//! [`locality`] tells which slots hang together,
 //! [`approval`] is the one place where a slot is refused, and [`drift`] tells what changed since. Partitions are whatever
 //! the node reported, checked for sense once and kept as data. Trees of simulated hosts are in [`simulated`] and nowhere
 //! else.
@@ -10,6 +11,7 @@
 //! ```text
 //! capture ──> Tree ──discover──> Discovery ──┬─ readiness ──> Readiness
 //!                                            ├─ candidates ─> Candidate   (advice)
+//!                                            ├─ locality ───> Locality    (for placement)
 //!                                            ├─ validate ───> Refusal     (before approval)
 //!                                            └─ drift ──────> Drift       (after approval)
 //! ```
@@ -19,6 +21,7 @@ pub mod candidate;
 pub mod capture;
 pub mod discovery;
 pub mod drift;
+pub mod locality;
 pub mod manifest;
 pub mod partitions;
 pub mod pci;
@@ -33,6 +36,7 @@ pub use approval::{ApprovalRule, DiskGrant, DiskGrantKind, Refusal, SlotRequest,
 pub use candidate::{Candidate, candidates};
 pub use discovery::{Discovery, discover};
 pub use drift::{ApprovedSlot, Drift, DriftKind, drift};
+pub use locality::{Locality, locality};
 pub use partitions::{ModuleId, Partitions, PartitionsFault};
 pub use pci::PciAddress;
 pub use readiness::{Readiness, ReadinessCheck, ReadinessCheckName, ReadinessState, readiness};

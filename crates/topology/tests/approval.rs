@@ -28,7 +28,7 @@ fn request(discovery: &Discovery, at: usize) -> SlotRequest {
     let range = "10.64.0.0/12".parse().unwrap();
     let naming = Naming { node_number: 1, pool_number: 0, pool_range: Some(range) };
     let candidate = candidates(discovery, &naming).swap_remove(at);
-    SlotRequest { devices: candidate.devices, gpu_uuid: candidate.gpu_uuid, pool_range: Some(range) }
+    SlotRequest { devices: candidate.devices, gpu_uuid: candidate.gpu_uuid, pool_range: Some(range), min_disk_bytes: 0 }
 }
 
 fn taken(request: &SlotRequest, same_node: bool) -> TakenSlot {
@@ -254,6 +254,16 @@ fn a_disk_with_something_on_it_is_refused_until_it_is_wiped_or_remapped() {
         tree.insert_file(&record, "E:ID_PART_TABLE_TYPE=gpt\n").unwrap();
     });
     parted.refuses(Field::NvmeIdentity, Rule::DiskNotBlank);
+}
+
+#[test]
+fn a_disk_that_is_smaller_than_its_profile_asks_for_is_refused() {
+    let case = Case::good();
+    let disk = case.disk();
+    let size = case.discovery.as_ref().unwrap().nvme_with(&disk).unwrap().size_bytes.unwrap();
+    let least = |bytes: u64| Case::good().with(|case| case.request.min_disk_bytes = bytes);
+    assert_eq!(least(size).validate(), []);
+    least(size + 1).refuses(Field::NvmeIdentity, Rule::DiskTooSmall);
 }
 
 #[test]

@@ -3,9 +3,10 @@
 
 use proptest::prelude::*;
 use topology::{
-    Candidate, Discovery, Entry, ModuleId, Naming, PciAddress, ReadinessCheckName as Check, ReadinessState as State,
-    Tree, candidates, discover,
+    Candidate, Discovery, Entry, Locality, ModuleId, Naming, PciAddress, ReadinessCheckName as Check,
+    ReadinessState as State, Tree, candidates, discover,
     discovery::{FabricRole, GpuVendor, LinkLayer},
+    locality,
     readiness::readiness,
     simulated::{HostSpec, a100_partitions, drift, hgx_partitions, trees},
 };
@@ -100,6 +101,30 @@ fn smaller_boards_and_other_boards_report_their_own_tables() {
     assert_eq!((a100.partitions.clone(), a100.notes.len()), (Some(a100_partitions()), 0));
     assert!(readiness(&a100).ready());
     assert!(a100.pcie_switches.iter().all(|switch| switch.gpus.len() == 2));
+}
+
+#[test]
+fn slots_that_share_a_switch_or_a_port_share_its_number() {
+    let places = |tree: &Tree| -> Vec<(Option<u32>, Option<u32>)> {
+        let found = discover(tree);
+        let places = proposed(tree).into_iter().map(|candidate| locality(&candidate.devices, &found));
+        places.map(|place| (place.pcie_switch, place.rail)).collect()
+    };
+    let own = |number: u32| (Some(number), Some(number));
+    assert_eq!(places(&h200()), (0..8).map(own).collect::<Vec<_>>(), "a switch and a port for every GPU");
+    let a100 = places(&trees::a100(&spec(2, 8)));
+    let switches: Vec<Option<u32>> = a100.iter().map(|place| place.0).collect();
+    assert_eq!(switches, [0, 0, 1, 1, 2, 2, 3, 3].map(Some), "two GPUs a switch");
+    for (gpu, rail) in &a100 {
+        assert!(rail.is_some(), "{gpu:?}");
+    }
+
+    // What the host does not show, or what a slot does not have, is not known.
+    let found = discover(&h200());
+    let mut devices = proposed(&h200()).swap_remove(3).devices;
+    devices.fabric_vf_pci_address = None;
+    assert_eq!(locality(&devices, &found), Locality { pcie_switch: Some(3), rail: None });
+    assert_eq!(locality(&devices, &discover(&Tree::default())), Locality::default());
 }
 
 #[test]
@@ -416,7 +441,12 @@ proptest! {
         disks.dedup();
         prop_assert_eq!(disks.len(), count, "no disk is proposed twice");
         for candidate in all {
-            let request = topology::SlotRequest { devices: candidate.devices, gpu_uuid: candidate.gpu_uuid, pool_range: None };
+            let request = topology::SlotRequest {
+                devices: candidate.devices,
+                gpu_uuid: candidate.gpu_uuid,
+                pool_range: None,
+                min_disk_bytes: 0,
+            };
             let _ = topology::validate(&request, Some(&found), Some(&readiness), &[], &[]);
         }
     }

@@ -1,21 +1,33 @@
-//! Allocations: launch, watch, release.
+//! Allocations: watch, change, explain, release.
 
 use api::{
     Nothing,
     allocation::{
-        AllocationLaunch, AllocationLaunchBody, AllocationList, AllocationPath, AllocationRelease, AllocationShow,
+        AllocationExtend, AllocationExtendBody, AllocationList, AllocationPath, AllocationRelease, AllocationShow,
+        AllocationUpdate, AllocationUpdateBody,
     },
     operation::OperationView,
+    placement::DecisionList,
     tenancy::ProjectPath,
+    timeline::{TimelineEntry, TimelineQuery, TimelineShow},
 };
 use clap::{Args, Subcommand};
-use model::{AllocationId, number::GpuCount, text::Slug};
+use model::{
+    AllocationId,
+    allocation::{Label, Labels},
+    number::{EventPosition, PageSize},
+    text::Slug,
+    time::UtcTime,
+};
 
+use super::launch::label;
 use crate::{
-    args::{Consent, Keyed, Waiting, examples},
+    args::{Consent, Keyed, Pinned, Waiting, examples},
     confirm::confirm,
     failure::Failure,
-    follow, resolve,
+    follow, output,
+    output::Format,
+    resolve,
     session::{Extra, Items, Session},
     table,
 };
@@ -40,33 +52,58 @@ pub enum AllocationCommand {
         /// Id of the allocation
         allocation: AllocationId,
     },
+    /// Why an allocation got its place, or none: every decision about it
+    #[command(after_help = examples!["gpuaas allocation why alc_01jh2n6f4zw8q9r0s1t2v3x4y5", "gpuaas allocation why alc_01jh2n6f4zw8q9r0s1t2v3x4y5 -o json"])]
+    Why {
+        /// Id of the allocation
+        allocation: AllocationId,
+    },
+    /// What happened to an allocation, step by step
+    #[command(after_help = examples!["gpuaas allocation timeline alc_01jh2n6f4zw8q9r0s1t2v3x4y5", "gpuaas allocation timeline alc_01jh2n6f4zw8q9r0s1t2v3x4y5 --follow"])]
+    Timeline {
+        /// Id of the allocation
+        allocation: AllocationId,
+        /// Go on until it has ended
+        #[arg(short, long)]
+        follow: bool,
+    },
+    /// Rename or label an allocation, or say whether it may be launched again elsewhere
+    #[command(after_help = examples!["gpuaas allocation update alc_01jh2n6f4zw8q9r0s1t2v3x4y5 --may-recreate true", "gpuaas allocation update alc_01jh2n6f4zw8q9r0s1t2v3x4y5 --label team=vision"])]
+    Update(Update),
+    /// Move the end of an allocation's lease to a later moment
+    #[command(after_help = examples!["gpuaas allocation extend alc_01jh2n6f4zw8q9r0s1t2v3x4y5 --until 2026-01-31T12:00:00Z"])]
+    Extend {
+        /// Id of the allocation
+        allocation: AllocationId,
+        /// When it is given back by itself, in UTC
+        #[arg(long, value_name = "TIME")]
+        until: UtcTime,
+        #[command(flatten)]
+        pinned: Pinned,
+        #[command(flatten)]
+        keyed: Keyed,
+    },
 }
 
-/// What to launch.
+/// What changes about an allocation.
 #[derive(Debug, Args)]
-#[command(after_help = examples![
-    "gpuaas launch trainer --project aurora/vision --sku h200-sxm-slice --gpus 2 --region eu-north",
-    "gpuaas launch trainer --project aurora/vision --sku h200-sxm-slice --gpus 1 --region eu-north --no-wait -o json",
-])]
-pub struct Launch {
-    /// A name for it; need not be unique
-    name: Slug,
-    /// Id, tenant/slug, or a slug that only one project has
-    #[arg(long)]
-    project: String,
-    /// Id or slug of the SKU
-    #[arg(long)]
-    sku: String,
-    /// How many GPUs; one of the SKU's counts
-    #[arg(long, value_name = "N")]
-    gpus: GpuCount,
-    /// Id or slug of the region
-    #[arg(long)]
-    region: String,
+pub struct Update {
+    /// Id of the allocation
+    allocation: AllocationId,
+    /// A name for it
+    #[arg(long, required_unless_present_any = ["labels", "no_labels", "may_recreate"])]
+    name: Option<Slug>,
+    /// A word to find it by; those given take the place of all it has
+    #[arg(long = "label", value_name = "KEY=VALUE", value_parser = label)]
+    labels: Vec<Label>,
+    /// It has no labels any more
+    #[arg(long, conflicts_with = "labels")]
+    no_labels: bool,
+    /// Whether it may be stopped and launched again elsewhere when its node is evacuated
+    #[arg(long, value_name = "BOOL")]
+    may_recreate: Option<bool>,
     #[command(flatten)]
-    waiting: Waiting,
-    #[command(flatten)]
-    keyed: Keyed,
+    pinned: Pinned,
 }
 
 /// What to release.
@@ -104,20 +141,64 @@ pub async fn run(session: &Session, command: AllocationCommand) -> Result<(), Fa
         AllocationCommand::Show { allocation } => {
             session.print(&session.show::<AllocationShow>(AllocationPath { allocation_id: allocation }).await?)
         }
+        AllocationCommand::Why { allocation } => {
+            let path = AllocationPath { allocation_id: allocation };
+            session.print_list(&table::DECISIONS, session.list::<DecisionList, _>(path).await?)
+        }
+        AllocationCommand::Timeline { allocation, follow } => {
+            timeline(session, AllocationPath { allocation_id: allocation }, follow).await
+        }
+        AllocationCommand::Update(args) => update(session, args).await,
+        AllocationCommand::Extend { allocation, until, pinned, keyed } => {
+            let path = AllocationPath { allocation_id: allocation };
+            let body = AllocationExtendBody { lease_ends_at: until };
+            let extra = Extra::keyed(&keyed).pinned(&pinned);
+            session.print(&session.send::<AllocationExtend>(path, body, extra).await?)
+        }
     }
 }
 
-/// Asks for GPUs.
-pub async fn launch(session: &Session, launch: Launch) -> Result<(), Failure> {
-    let path = ProjectPath { project_id: resolve::project(session, &launch.project).await? };
-    let body = AllocationLaunchBody {
-        name: launch.name,
-        sku_id: resolve::sku(session, &launch.sku).await?,
-        gpu_count: launch.gpus,
-        region_id: resolve::region(session, &launch.region).await?,
+async fn update(session: &Session, args: Update) -> Result<(), Failure> {
+    let Update { allocation, name, labels, no_labels, may_recreate, pinned } = args;
+    let labels = match (labels.is_empty(), no_labels) {
+        (true, false) => None,
+        _ => Some(Labels::try_from(labels).map_err(|error| Failure::Usage(error.to_string()))?),
     };
-    let operation = session.send::<AllocationLaunch>(path, body, Extra::keyed(&launch.keyed)).await?;
-    session.follow_and_print(operation, &launch.waiting).await
+    let path = AllocationPath { allocation_id: allocation };
+    let body = AllocationUpdateBody { name, labels, may_recreate };
+    session.print(&session.change::<AllocationUpdate, AllocationShow>(path, body, &pinned).await?)
+}
+
+/// Prints a timeline; with `follow`, goes on until the allocation has ended.
+async fn timeline(session: &Session, path: AllocationPath, follow: bool) -> Result<(), Failure> {
+    let (mut entries, mut after, mut ended) = (Vec::new(), 0, false);
+    let mut more = true;
+    while more {
+        let page_size = PageSize::try_from(PageSize::MAX).ok();
+        let query = TimelineQuery { after: EventPosition::try_from(after).ok(), page_size };
+        let page = session.query::<TimelineShow>(path.clone(), query).await?;
+        (after, more, ended) = (page.next_after, page.more, page.ended);
+        entries.extend(page.items);
+    }
+    if !follow {
+        return session.print_list(&table::TIMELINE, entries);
+    }
+    for entry in &entries {
+        tell(session, entry)?;
+    }
+    if ended {
+        return Ok(());
+    }
+    session.timeline(path, after, |entry| tell(session, &entry).map(|()| false)).await
+}
+
+/// One entry on one line, as it comes.
+fn tell(session: &Session, entry: &TimelineEntry) -> Result<(), Failure> {
+    match session.format {
+        Format::Table => output::data(&table::row(&table::TIMELINE, &output::ordered(entry)?)),
+        Format::Json => output::data(&output::json_line(entry)?),
+        Format::Yaml => output::data(&format!("---\n{}", output::yaml_text(entry)?)),
+    }
 }
 
 /// Gives allocations back: first every wish is recorded, then all are waited for.

@@ -212,7 +212,7 @@ fn session(url: &str, seeded: &DevSeed) -> Vec<String> {
         format!("  export GPUAAS_TOKEN={}", member.secret),
         "  gpuaas whoami".to_owned(),
         "  gpuaas sku list".to_owned(),
-        format!("  gpuaas launch demo --project {project} --sku h200-sxm-slice --gpus 2 --region eu-north -o json | tee launched.json"),
+        format!("  gpuaas launch demo --project {project} --sku h200-sxm-slice --gpus 2 --region eu-north --yes -o json | tee launched.json"),
         format!("  gpuaas allocation list --project {project}"),
         "  gpuaas release $(grep -o 'alc_[0-9a-z]*' launched.json) --yes".to_owned(),
         format!("  export GPUAAS_TOKEN={}", operator.secret),

@@ -1,5 +1,6 @@
 //! What every command does, one file a noun.
 
+pub mod admin;
 pub mod allocation;
 pub mod apply;
 pub mod audit;
@@ -10,6 +11,7 @@ pub mod dev;
 pub mod disk_grant;
 pub mod enrollment_token;
 pub mod event;
+pub mod launch;
 pub mod local;
 pub mod member;
 pub mod node;
@@ -17,6 +19,7 @@ pub mod operation;
 pub mod operator;
 pub mod platform;
 pub mod pool;
+pub mod profile;
 pub mod project;
 pub mod raw;
 pub mod region;
@@ -24,8 +27,10 @@ pub mod serve;
 pub mod service_account;
 pub mod sku;
 pub mod slot;
+pub mod ssh_key;
 pub mod tenant;
 pub mod token;
+pub mod usage;
 
 use crate::{
     args::{Cli, Command},
@@ -38,9 +43,13 @@ pub async fn run(cli: Cli) -> Result<(), Failure> {
     let Cli { global, command } = cli;
     let session = || Session::open(&global);
     match command {
-        Command::Launch(launch) => allocation::launch(&session()?, launch).await,
+        Command::Launch(launch) => launch::launch(&session()?, launch).await,
         Command::Release(release) => allocation::release(&session()?, release).await,
         Command::Allocation(command) => allocation::run(&session()?, command).await,
+        Command::SshKey(command) => ssh_key::run(&session()?, command).await,
+        Command::Usage(asked) => usage::usage(&session()?, asked).await,
+        Command::SlotProfile(command) => profile::run(&session()?, command).await,
+        Command::Admin(command) => admin::run(&session()?, command).await,
         Command::Tenant(command) => tenant::run(&session()?, command).await,
         Command::Project(command) => project::run(&session()?, command).await,
         Command::Member(command) => member::run(&session()?, command).await,

@@ -3,6 +3,7 @@
 use api::{
     Nothing,
     fleet::{ClaimList, NodeList, NodePath, NodeShow, SlotList, TaskList},
+    placement::{EvacuationView, NodeEvacuate},
     supply::{
         DiscoveryShow, IncidentList, NodeDemote, NodeDisable, NodeDiscover, NodeDrain, NodePromote, NodeRepair,
         NodeRevokeIdentity, NodeUndrain, NodeUpdate, NodeUpdateBody, ReadinessOrder, ReadinessShow, ReasonBody,
@@ -15,7 +16,9 @@ use crate::{
     args::{Consent, Keyed, Pinned, Waiting, examples, words},
     confirm::confirm,
     failure::Failure,
-    follow, output, resolve,
+    follow, output,
+    output::Format,
+    resolve,
     session::{Extra, Items, Session},
     table,
 };
@@ -89,6 +92,14 @@ pub enum NodeCommand {
     /// Place nothing new on a node; what runs goes on until it is released
     #[command(after_help = examples!["gpuaas node drain h200-slices-01 --reason 'fan replaced'"])]
     Drain(ActWithReason),
+    /// Drain a node, and launch elsewhere what its owners allow to be moved; the others stay until they are given back
+    #[command(after_help = examples!["gpuaas node evacuate h200-slices-01 --reason 'mainboard replaced' --yes"])]
+    Evacuate {
+        #[command(flatten)]
+        act: ActWithReason,
+        #[command(flatten)]
+        consent: Consent,
+    },
     /// Put a drained or disabled node back into service
     #[command(after_help = examples!["gpuaas node undrain h200-slices-01"])]
     Undrain(Act),
@@ -236,6 +247,12 @@ async fn wish(session: &Session, command: NodeCommand) -> Result<(), Failure> {
             let path = act.of.path(session).await?;
             session.print(&session.send::<NodeDisable>(path, ReasonBody { reason }, act.extra()).await?)
         }
+        NodeCommand::Evacuate { act: ActWithReason { act, reason }, consent } => {
+            let question = format!("Drain node {}, stop what may be moved and launch it elsewhere?", act.of.node);
+            confirm(&consent, &question)?;
+            let path = act.of.path(session).await?;
+            evacuated(session, &session.send::<NodeEvacuate>(path, ReasonBody { reason }, act.extra()).await?)
+        }
         NodeCommand::Repair { of, keyed } => {
             let path = of.path(session).await?;
             session.print(&session.send::<NodeRepair>(path, Nothing {}, Extra::keyed(&keyed)).await?)
@@ -248,4 +265,13 @@ async fn wish(session: &Session, command: NodeCommand) -> Result<(), Failure> {
         }
         _ => Ok(()),
     }
+}
+
+fn evacuated(session: &Session, view: &EvacuationView) -> Result<(), Failure> {
+    if session.format != Format::Table {
+        return session.print(view);
+    }
+    session.note(&view.projected);
+    output::list(session.format, &table::LEAVING, &view.leaving, &Items { items: &view.leaving })?;
+    output::list(session.format, &table::STAYING, &view.staying, &Items { items: &view.staying })
 }

@@ -36,7 +36,7 @@ pub enum SkuCommand {
     },
     /// Create a SKU
     #[command(after_help = examples![
-        "gpuaas sku create h200-sxm-slice --name 'H200 slice' --shape gpu_slice --gpu-model h200-sxm --gpu-counts 1,2,4 --vcpus-per-gpu 16 --memory-mib-per-gpu 196608 --price-micros-per-gpu-hour 3500000",
+        "gpuaas sku create h200-sxm-slice --name 'H200 slice' --shape gpu_slice --gpu-model h200-sxm --gpu-counts 1,2,4,8 --slot-profile h200-sxm-slice --price-micros-per-gpu-hour 3500000",
     ])]
     Create(SkuCreateArgs),
     /// Change a SKU's name, price or availability; what already runs keeps its terms
@@ -77,7 +77,7 @@ pub struct SkuCreateArgs {
     #[arg(long)]
     name: DisplayName,
     /// The form it is sold in
-    #[arg(long, value_parser = words!(CapacityShape))]
+    #[arg(long, default_value = "baremetal", value_parser = words!(CapacityShape))]
     shape: CapacityShape,
     /// The GPUs it is made of
     #[arg(long, value_parser = words!(GpuModel))]
@@ -85,12 +85,15 @@ pub struct SkuCreateArgs {
     /// How many GPUs one allocation may have, separated by commas
     #[arg(long, required = true, value_delimiter = ',', value_name = "N,N")]
     gpu_counts: Vec<GpuCount>,
-    /// Virtual CPUs per GPU
-    #[arg(long, value_name = "N")]
-    vcpus_per_gpu: VcpusPerGpu,
-    /// Memory per GPU
-    #[arg(long, value_name = "MIB")]
-    memory_mib_per_gpu: MemoryMibPerGpu,
+    /// What each slot is made of: a slot profile, for slices
+    #[arg(long, value_name = "SLUG", conflicts_with_all = ["vcpus_per_gpu", "memory_mib_per_gpu"])]
+    slot_profile: Option<Slug>,
+    /// Virtual CPUs per GPU, unless a slot profile says it
+    #[arg(long, value_name = "N", required_unless_present = "slot_profile")]
+    vcpus_per_gpu: Option<VcpusPerGpu>,
+    /// Memory per GPU, unless a slot profile says it
+    #[arg(long, value_name = "MIB", required_unless_present = "slot_profile")]
+    memory_mib_per_gpu: Option<MemoryMibPerGpu>,
     /// Price, in millionths of the currency
     #[arg(long, value_name = "MICROS")]
     price_micros_per_gpu_hour: PriceMicrosPerGpuHour,
@@ -109,6 +112,7 @@ async fn create(session: &Session, args: SkuCreateArgs) -> Result<(), Failure> {
         shape: args.shape,
         gpu_model: args.gpu_model,
         gpu_counts: args.gpu_counts,
+        profile: args.slot_profile,
         vcpus_per_gpu: args.vcpus_per_gpu,
         memory_mib_per_gpu: args.memory_mib_per_gpu,
         price_micros_per_gpu_hour: args.price_micros_per_gpu_hour,

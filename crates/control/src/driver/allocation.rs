@@ -1,24 +1,27 @@
 //! Allocations: from a wish to a running guest and back to nothing. What moves together is moved together: the slots with
 //! their allocation, the claims with the end of it, and whoever waits (project, slots, operations) in the same transaction.
+//! One that ends because its node is evacuated is asked for again in the transaction that ends it.
 
 use api::{Code, allocation::AllocationObserved, operation::OperationError};
 use lifecycle::{
     Next,
-    allocation::{self, Effect, State, View},
+    allocation::{self, Effect, Lease, State, View},
 };
 use model::{
-    Timestamp,
+    AllocationId, Timestamp,
+    allocation::Desired,
     supply::{NodeState, SlotState},
     task::TaskKind,
 };
 use store::{
     Stamp, StoreError, Tx,
-    allocations::{self, AllocationRow, Entering},
+    allocations::{self, AllocationNew, AllocationRow, Entering},
     claims, decisions,
     living::{self, Living as Table, Seen},
     nodes, operations,
     scope::Page,
     slots::{self, SlotRow},
+    tasks,
 };
 
 use super::{
@@ -29,6 +32,7 @@ use super::{
 use crate::{
     applier::{PlacementDecision, REFUSED},
     leader::{Leader, unchanged},
+    plane::PlaneConfig,
 };
 
 /// Allocations.
@@ -62,6 +66,8 @@ impl Living for Allocations {
         let view = View {
             state: row.state,
             desired: row.desired,
+            lease: None,
+            forced: row.force_reason.is_some(),
             placement_refused: refusal.is_some(),
             provision_failed: observed.provision_failed,
             node_online: node.is_some_and(|node| node.state == NodeState::Online),
@@ -76,13 +82,20 @@ impl Living for Allocations {
         looked.row.seen()
     }
 
-    fn decide(looked: &Looked, now: Timestamp) -> Next<State, Effect> {
-        allocation::decide(&looked.view, now)
+    fn decide(looked: &Looked, now: Timestamp, config: &PlaneConfig) -> Next<State, Effect> {
+        let row = &looked.row;
+        let warned = row.lease_warned.is_some();
+        let lease = |ends| Lease::new(row.created, ends, warned, config.lease_warning_s);
+        allocation::decide(&View { lease: row.terms.lease_ends.map(lease), ..looked.view }, now)
     }
 
     fn perform(hands: &Hands<'_>, looked: &Looked, effect: Effect) -> Result<(), StoreError> {
         match effect {
             Effect::Place => hands.place(&looked.row),
+            Effect::WarnOfLeaseEnd => record(hands.leader, &looked.row, allocations::warn_of_lease_end),
+            Effect::EndLease => record(hands.leader, &looked.row, |tx, stamp, row| {
+                allocations::wish(tx, stamp, row, Desired::Released, Some("lease_ended"))
+            }),
             Effect::OrderProvision { attempt } => order(hands.leader, &looked.row, Purpose::Provision, attempt),
             Effect::OrderRelease { attempt } => order(hands.leader, &looked.row, Purpose::Release, attempt),
         }
@@ -103,7 +116,12 @@ impl Living for Allocations {
                 challenge(tx, stamp, &slots)?;
             }
             State::Released | State::Failed => {
-                move_slots(tx, stamp, &slots, &[SlotState::Reserved, SlotState::InUse], SlotState::Wiping)?;
+                if allocation::ends_by_force(&looked.view, state) {
+                    entry.reason = Some("force_released");
+                    give_up(tx, stamp, looked)?;
+                } else {
+                    move_slots(tx, stamp, &slots, &[SlotState::Reserved, SlotState::InUse], SlotState::Wiping)?;
+                }
                 claims::end_of_allocation(tx, &row.id, stamp.now)?;
             }
             State::Refused => entry.refuse(looked.refusal.as_ref()),
@@ -111,14 +129,77 @@ impl Living for Allocations {
                 return Err(StoreError::Other(format!("the driver does not move allocations to {state}")));
             }
         }
-        entry.commit(tx, stamp, row, &slots)
+        entry.commit(tx, stamp, row, &slots)?;
+        if state == State::Released && row.evacuating {
+            recreate(tx, stamp, row)?;
+        }
+        Ok(())
     }
+}
+
+/// Writes something down about an allocation that nobody changed since it was looked at.
+fn record(
+    leader: &Leader,
+    row: &AllocationRow,
+    write: impl Fn(&mut Tx<'_>, &mut Stamp<'_>, &AllocationRow) -> Result<i64, StoreError> + Send + 'static,
+) -> Result<(), StoreError> {
+    let row = row.clone();
+    leader.commit(move |tx, stamp| write(tx, stamp, &row).map(drop))
+}
+
+/// Ends the wait for a host. Whatever order is open does not count any more, the slots are blocked until they are proved
+/// clean, and the host finds a newer order to stop and wipe when it is back.
+fn give_up(tx: &mut Tx<'_>, stamp: &mut Stamp<'_>, looked: &Looked) -> Result<(), StoreError> {
+    let row = &looked.row;
+    for open in tasks::of_allocation(tx, &row.id)?.iter().filter(|task| !task.state.is_terminal()) {
+        tasks::expire(tx, stamp, open, Some("superseded"))?;
+    }
+    let Held { slots, .. } = held(tx, &row.id)?;
+    move_slots(tx, stamp, &slots, &[SlotState::Reserved, SlotState::InUse], SlotState::CleanupBlocked)?;
+    let Held { slots, .. } = held(tx, &row.id)?;
+    challenge(tx, stamp, &slots)?;
+    let Held { node_id: Some(node_id), slots } = held(tx, &row.id)? else { return Ok(()) };
+    let order = Order {
+        node_id: &node_id,
+        allocation_id: &row.id,
+        tenant_id: &row.tenant_id,
+        project_id: &row.project_id,
+        purpose: Purpose::Release,
+        attempt: looked.view.last_attempt + 1,
+        deadline: stamp.now.plus_seconds(GIVEN_UP_DEADLINE_S),
+    };
+    give(tx, stamp, &order, &slots)
+}
+
+// A host that nobody waits for may be back in an hour; until then its slots have nothing to be told besides.
+const GIVEN_UP_DEADLINE_S: i64 = 3600;
+
+/// Asks again for what left an evacuated node, if its owner still wants that.
+fn recreate(tx: &mut Tx<'_>, stamp: &mut Stamp<'_>, row: &AllocationRow) -> Result<(), StoreError> {
+    let lease_over = row.terms.lease_ends.is_some_and(|ends| ends <= stamp.now);
+    if !row.terms.may_recreate || lease_over {
+        return Ok(());
+    }
+    let id = AllocationId::from_parts(stamp.now, stamp.bits());
+    let new = AllocationNew {
+        id: &id,
+        tenant_id: &row.tenant_id,
+        project_id: &row.project_id,
+        name: &row.name,
+        sku_id: &row.sku_id,
+        region_id: &row.region_id,
+        shape: row.shape,
+        gpu_count: row.gpu_count,
+        terms: &row.terms,
+        recreated_from: Some(&row.id),
+    };
+    allocations::insert(tx, stamp, new)
 }
 
 fn refusal(tx: &mut Tx<'_>, row: &AllocationRow) -> Result<Option<PlacementDecision>, StoreError> {
     let decided = decisions::of_subject(tx, row.id.as_str(), Page::first(DECISIONS_MAX))?;
     let refused = decided.iter().find(|decision| decision.outcome == REFUSED);
-    refused.map(|decision| read_json("body", &decision.body)).transpose()
+    refused.map(|decision| PlacementDecision::read(&decision.body)).transpose()
 }
 
 // An allocation that is still requested has been decided about once or twice.
@@ -181,9 +262,10 @@ impl Entry {
             _ => (),
         }
         entry.error = if entry.observed.provision_failed {
-            Some(OperationError { code: Code::ProvisioningFailed, detail: NOT_BUILT.to_owned() })
+            Some(OperationError { code: Code::ProvisioningFailed, detail: NOT_BUILT.to_owned(), refusal: None })
         } else if matches!(state, State::Releasing | State::Released) {
-            Some(OperationError { code: Code::StateConflict, detail: "It was given back before it ran.".to_owned() })
+            let detail = "It was given back before it ran.".to_owned();
+            Some(OperationError { code: Code::StateConflict, detail, refusal: None })
         } else {
             None
         };
@@ -194,8 +276,10 @@ impl Entry {
         let code = refusal.and_then(|decision| decision.code).unwrap_or(Code::SkuUnavailable);
         let because = refusal.map_or_else(|| code.title().to_owned(), |decision| decision.because.clone());
         self.reason = Some(code.as_str());
+        let counted = refusal.and_then(PlacementDecision::refusal);
         self.observed.reason = Some(because.clone());
-        self.error = Some(OperationError { code, detail: because });
+        self.observed.refusal.clone_from(&counted);
+        self.error = Some(OperationError { code, detail: because, refusal: counted });
     }
 
     fn commit(

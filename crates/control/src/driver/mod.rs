@@ -33,7 +33,6 @@ use std::{
     fmt::{Debug, Display},
     panic::{AssertUnwindSafe, catch_unwind},
     str::FromStr,
-    sync::{Mutex, PoisonError},
 };
 
 use lifecycle::{Next, Wait};
@@ -44,7 +43,11 @@ use store::{
     living::{self, Due, Living as Table, Seen},
 };
 
-use crate::{applier::Applier, leader::Leader};
+use crate::{
+    applier::{Applier, Turn},
+    leader::Leader,
+    plane::PlaneConfig,
+};
 pub(crate) use overdue::{OverdueLog, overdue_count};
 pub(crate) use task::poke_waiting;
 
@@ -64,7 +67,7 @@ pub(crate) trait Living {
     /// The row as it was read.
     fn seen(looked: &Self::Looked) -> Seen<'_>;
     /// Asks the decider.
-    fn decide(looked: &Self::Looked, now: Timestamp) -> Next<Self::State, Self::Effect>;
+    fn decide(looked: &Self::Looked, now: Timestamp, config: &PlaneConfig) -> Next<Self::State, Self::Effect>;
     /// Carries an effect out. Safe to repeat.
     fn perform(hands: &Hands<'_>, looked: &Self::Looked, effect: Self::Effect) -> Result<(), StoreError>;
     /// Moves it to a state, with everything that goes with the move, in the transaction given.
@@ -79,19 +82,15 @@ pub(crate) trait Living {
 /// What effects are carried out with.
 pub(crate) struct Hands<'a> {
     pub(crate) leader: &'a Leader,
-    // Placement decides one wish after the other: each must see what the one before it took.
-    applier: Mutex<&'a mut Applier>,
 }
 
-impl<'a> Hands<'a> {
-    pub(crate) fn new(leader: &'a Leader, applier: &'a mut Applier) -> Self {
-        Self { leader, applier: Mutex::new(applier) }
-    }
-
-    /// Finds a place for a wish, or records that there is none.
-    pub(crate) fn place(&self, allocation: &AllocationRow) -> Result<(), StoreError> {
-        let mut applier = self.applier.lock().unwrap_or_else(PoisonError::into_inner);
-        applier.place(self.leader, allocation)
+impl Hands<'_> {
+    /// Finds a place for a wish. That is done for many at a time, before single looks; a wish that is met here is one more
+    /// than a turn takes. It stays due, and the next turn has it.
+    #[expect(clippy::unnecessary_wraps, reason = "an effect like any other, for whoever decides to ask for it")]
+    pub(crate) fn place(&self, wish: &AllocationRow) -> Result<(), StoreError> {
+        tracing::debug!(allocation = %wish.id, "waits for the next turn of placement");
+        Ok(())
     }
 }
 
@@ -108,12 +107,14 @@ pub(crate) struct Driver {
 }
 
 /// What one sweep did.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Swept {
     /// How many things were looked at.
     pub(crate) looked: usize,
     /// How many of them could not be.
     pub(crate) faults: usize,
+    /// What placement did.
+    pub(crate) placement: Turn,
 }
 
 impl Driver {
@@ -124,16 +125,34 @@ impl Driver {
         applier: &mut Applier,
         keep_lease: &mut KeepLease<'_>,
     ) -> Result<Swept, StoreError> {
-        applier.forget_snapshot();
-        let hands = Hands::new(leader, applier);
+        let hands = Hands { leader };
         let mut swept = Swept::default();
         self.sweep_noun::<task::Tasks>(&hands, keep_lease, &mut swept)?;
         self.sweep_noun::<node::Nodes>(&hands, keep_lease, &mut swept)?;
         self.sweep_noun::<slot::Slots>(&hands, keep_lease, &mut swept)?;
+        self.place(leader, applier, keep_lease, &mut swept)?;
         self.sweep_noun::<allocation::Allocations>(&hands, keep_lease, &mut swept)?;
         self.sweep_noun::<project::Projects>(&hands, keep_lease, &mut swept)?;
         self.sweep_noun::<tenant::Tenants>(&hands, keep_lease, &mut swept)?;
         Ok(swept)
+    }
+
+    /// Finds places for wishes, many at a time.
+    pub(crate) fn place(
+        &mut self,
+        leader: &Leader,
+        applier: &mut Applier,
+        keep_lease: &mut KeepLease<'_>,
+        swept: &mut Swept,
+    ) -> Result<(), StoreError> {
+        let mut turn = applier.turn(leader, keep_lease)?;
+        swept.looked += turn.answered();
+        for (wish, error) in std::mem::take(&mut turn.faults) {
+            let due = Due { id: wish.id.to_string(), look: wish.look, faults: wish.faults };
+            swept.faults += usize::from(self.fault::<allocation::Allocations>(leader, &due, &error.to_string())?);
+        }
+        swept.placement = turn;
+        Ok(())
     }
 
     fn sweep_noun<L: Living>(
@@ -206,7 +225,8 @@ impl Driver {
     }
 }
 
-enum Weight {
+/// How bad an error is.
+pub(crate) enum Weight {
     // The store, the lease or the process: every other look would end the same way.
     EndsTheStep,
     // Somebody was quicker; what was read is out of date.
@@ -215,7 +235,8 @@ enum Weight {
     Fault,
 }
 
-fn weigh(error: &StoreError) -> Weight {
+/// Weighs an error.
+pub(crate) fn weigh(error: &StoreError) -> Weight {
     match error {
         StoreError::LostLeadership
         | StoreError::OutcomeUnknown
@@ -239,7 +260,7 @@ fn look<L: Living>(hands: &Hands<'_>, id: &str) -> Result<(), StoreError> {
     let (leader, now) = (hands.leader, hands.leader.now);
     let name = id.to_owned();
     let Some(looked) = leader.read(move |tx| L::load(tx, &name, now))? else { return Ok(()) };
-    let next = L::decide(&looked, now);
+    let next = L::decide(&looked, now, &leader.config);
     match next {
         Next::Wait(wait) => store_wait::<L>(leader, looked, wait),
         Next::LookAgain { after_s } => {
@@ -283,7 +304,8 @@ pub(crate) fn write_json(value: &impl serde::Serialize) -> Result<String, StoreE
     serde_json::to_string(value).map_err(|error| StoreError::Other(error.to_string()))
 }
 
-fn panic_text(panic: &(dyn Any + Send)) -> String {
+/// What a panic said.
+pub(crate) fn panic_text(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
     text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "without a message".to_owned())
 }
@@ -300,7 +322,7 @@ mod tests {
     };
 
     use super::*;
-    use crate::{Ports, plane::PlaneConfig};
+    use crate::Ports;
 
     /// A noun whose decider panics at one of its things.
     struct Panicky;
@@ -317,7 +339,7 @@ mod tests {
         fn seen(tenant: &TenantRow) -> Seen<'_> {
             tenant.seen()
         }
-        fn decide(tenant: &TenantRow, _: Timestamp) -> Next<State, NoEffect> {
+        fn decide(tenant: &TenantRow, _: Timestamp, _: &PlaneConfig) -> Next<State, NoEffect> {
             assert_ne!(tenant.slug.as_str(), "poison", "cannot decide\0 about this");
             Next::Forget
         }
@@ -351,10 +373,10 @@ mod tests {
             leader.commit(insert).unwrap();
             id
         });
-        let (mut driver, mut applier, mut swept) = (Driver::default(), Applier::default(), Swept::default());
-        let hands = Hands::new(&leader, &mut applier);
+        let (mut driver, mut swept) = (Driver::default(), Swept::default());
+        let hands = Hands { leader: &leader };
         driver.sweep_noun::<Panicky>(&hands, &mut || Ok(()), &mut swept).unwrap();
-        assert_eq!(swept, Swept { looked: 2, faults: 1 });
+        assert_eq!(swept, Swept { looked: 2, faults: 1, ..Swept::default() });
         let [poison, healthy] = ids.map(|id| leader.read(move |tx| tenants::get(tx, &id)).unwrap().unwrap());
         assert_eq!(poison.life.faults, 1);
         assert!(poison.life.last_fault.unwrap().contains("cannot decide"));

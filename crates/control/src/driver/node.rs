@@ -13,6 +13,7 @@ use store::{
 };
 
 use super::{Hands, Living, id_of};
+use crate::plane::PlaneConfig;
 
 /// Nodes.
 pub(crate) struct Nodes;
@@ -31,7 +32,7 @@ impl Living for Nodes {
         node.seen()
     }
 
-    fn decide(node: &NodeRow, now: Timestamp) -> Next<State, NoEffect> {
+    fn decide(node: &NodeRow, now: Timestamp, _: &PlaneConfig) -> Next<State, NoEffect> {
         node::decide(&View { state: node.state, last_seen: node.last_seen }, now)
     }
 

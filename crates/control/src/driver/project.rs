@@ -11,6 +11,8 @@ use store::{
     living::{self, Living as Table, Seen},
     members, operations,
     projects::{self, ProjectLeft, ProjectRow},
+    scope::{PAGE_ROWS_MAX, Page},
+    ssh_keys,
     tokens::{self, TokenFilter},
 };
 
@@ -21,6 +23,7 @@ use super::{
 };
 use crate::{
     leader::{Leader, unchanged},
+    plane::PlaneConfig,
     views,
 };
 
@@ -54,7 +57,7 @@ impl Living for Projects {
         looked.project.seen()
     }
 
-    fn decide(looked: &Looked, now: Timestamp) -> Next<State, Effect> {
+    fn decide(looked: &Looked, now: Timestamp, _: &PlaneConfig) -> Next<State, Effect> {
         let Looked { project, left, allocations_unasked } = looked;
         let view = View {
             state: project.state,
@@ -82,10 +85,19 @@ impl Living for Projects {
         projects::enter(tx, stamp, &project, state, &observed, None)?;
         operations::finish_for(tx, project.id.as_str(), state.as_str(), None, stamp.now)?;
         if state == State::Deleted {
+            forget_keys(tx, stamp, &project)?;
             living::poke(tx, Table::Tenants, project.tenant_id.as_str(), stamp.now)?;
         }
         Ok(())
     }
+}
+
+/// Public keys go with their project.
+fn forget_keys(tx: &mut Tx<'_>, stamp: &mut Stamp<'_>, project: &ProjectRow) -> Result<(), StoreError> {
+    for key in ssh_keys::of_project(tx, &project.id, Page::first(PAGE_ROWS_MAX))? {
+        ssh_keys::delete(tx, stamp, &key)?;
+    }
+    Ok(())
 }
 
 fn take_away(leader: &Leader, project: &ProjectRow, effect: Effect) -> Result<(), StoreError> {
@@ -148,7 +160,7 @@ mod tests {
             .unwrap();
         let (name, now) = (id.to_string(), leader.now);
         let looked = leader.read(move |tx| Projects::load(tx, &name, now)).unwrap().unwrap();
-        assert_eq!(Projects::decide(&looked, now), Next::Enter(State::Deleted));
+        assert_eq!(Projects::decide(&looked, now, &leader.config), Next::Enter(State::Deleted));
         let project = id.clone();
         leader
             .commit(move |tx, stamp| {

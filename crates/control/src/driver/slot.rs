@@ -23,7 +23,10 @@ use super::{
     Hands, Living, id_of,
     orders::{Order, Purpose, by_attempt, challenge, give, orders_of, release_that_ended},
 };
-use crate::leader::{Leader, unchanged};
+use crate::{
+    leader::{Leader, unchanged},
+    plane::PlaneConfig,
+};
 
 /// Slots.
 pub(crate) struct Slots;
@@ -50,11 +53,17 @@ impl Living for Slots {
             Some(claim) => by_attempt(tx, &claim.allocation_id)?,
             None => vec![],
         };
-        // Orders of the allocation itself wipe all its slots; those after the one that ended it wipe single slots again.
-        let ended = release_that_ended(&given).unwrap_or(i64::MAX);
+        // Orders of the allocation itself wipe all its slots; those after the one that ended it wipe single slots again. One
+        // that ended without its host's word has no such order: there the end of the claim divides them.
+        let ended = release_that_ended(&given);
+        let unclaimed = last_claim.as_ref().and_then(|claim| claim.released);
         let again = given.iter().filter(|task| {
             let touches = task.slots.iter().any(|touched| touched.slot_id == slot.id);
-            task.kind == TaskKind::SliceVmRelease && task.fence.attempt > ended && touches
+            let later = match ended {
+                Some(attempt) => task.fence.attempt > attempt,
+                None => unclaimed.is_some_and(|at| task.created >= at),
+            };
+            task.kind == TaskKind::SliceVmRelease && later && touches
         });
         let view = View {
             state: slot.state,
@@ -71,7 +80,7 @@ impl Living for Slots {
         looked.slot.seen()
     }
 
-    fn decide(looked: &Looked, now: Timestamp) -> Next<State, Effect> {
+    fn decide(looked: &Looked, now: Timestamp, _: &PlaneConfig) -> Next<State, Effect> {
         slot::decide(&looked.view, now)
     }
 

@@ -13,6 +13,7 @@ use store::{
 };
 
 use super::{Hands, Living, id_of};
+use crate::plane::PlaneConfig;
 
 /// Orders.
 pub(crate) struct Tasks;
@@ -45,7 +46,7 @@ impl Living for Tasks {
         looked.task.seen()
     }
 
-    fn decide(looked: &Looked, now: Timestamp) -> Next<State, NoEffect> {
+    fn decide(looked: &Looked, now: Timestamp, _: &PlaneConfig) -> Next<State, NoEffect> {
         let Looked { task, superseded } = looked;
         let view = View {
             state: task.state,

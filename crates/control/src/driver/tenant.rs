@@ -17,6 +17,7 @@ use store::{
 use super::{Hands, Living, id_of, write_json};
 use crate::{
     leader::{Leader, unchanged},
+    plane::PlaneConfig,
     views,
 };
 
@@ -53,7 +54,7 @@ impl Living for Tenants {
         looked.tenant.seen()
     }
 
-    fn decide(looked: &Looked, now: Timestamp) -> Next<State, Effect> {
+    fn decide(looked: &Looked, now: Timestamp, _: &PlaneConfig) -> Next<State, Effect> {
         let Looked { tenant, left, projects_unasked } = looked;
         let view = View {
             state: tenant.state,

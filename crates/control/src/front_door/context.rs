@@ -12,12 +12,12 @@ use api::{
 };
 use model::{
     AllocationId, EnrollmentTokenId, MemberId, NodeId, OperationId, PoolId, PrincipalId, ProjectId, RegionId, SkuId,
-    SlotId, TenantId, Timestamp, TokenId, event::Noun, identity::PrincipalKind,
+    SlotId, SshKeyId, TenantId, Timestamp, TokenId, event::Noun, identity::PrincipalKind, text::Slug,
 };
 use store::{
     Scope, Stamp, StoreError, Tx, allocations::AllocationRow, enrollment::EnrollmentTokenRow, members::MemberRow,
     nodes::NodeRow, pools::PoolRow, principals::PrincipalRow, projects::ProjectRow, regions::RegionRow, skus::SkuRow,
-    slots::SlotRow, tenants::TenantRow, tokens::TokenRow,
+    slot_profiles::SlotProfileRow, slots::SlotRow, ssh_keys::SshKeyRow, tenants::TenantRow, tokens::TokenRow,
 };
 
 use super::{
@@ -216,6 +216,27 @@ impl Ctx<'_, '_> {
         Ok(row)
     }
 
+    /// An allocation of whomever, for an operation of the platform. To others than operators there is none.
+    pub fn any_allocation(&mut self, id: &AllocationId) -> Result<AllocationRow, Refusal> {
+        if !self.may(Right::PlatformRead, Resource::Platform) {
+            return Err(Refusal::not_found());
+        }
+        let row = store::allocations::get(self.tx, id)?.ok_or_else(Refusal::not_found)?;
+        self.platform()?;
+        Ok(row)
+    }
+
+    /// A public key, for this operation.
+    pub fn ssh_key(&mut self, id: &SshKeyId) -> Result<SshKeyRow, Refusal> {
+        let found = store::ssh_keys::get_visible(self.tx, &self.scope(), id)?;
+        let seen = found.filter(|row| self.may(Right::ProjectRead, Resource::Project(&row.tenant_id, &row.project_id)));
+        let Some(row) = seen else {
+            return Err(self.unseen(|tx| Ok(store::ssh_keys::get(tx, id)?.is_some())));
+        };
+        self.require(self.operation.right, Resource::Project(&row.tenant_id, &row.project_id))?;
+        Ok(row)
+    }
+
     /// A membership in force, for this operation.
     pub fn member(&mut self, id: &MemberId) -> Result<MemberRow, Refusal> {
         let found = store::members::get_visible(self.tx, &self.scope(), id)?.filter(|row| row.removed.is_none());
@@ -310,6 +331,13 @@ impl Ctx<'_, '_> {
     /// A SKU, for this operation. Everybody sees SKUs.
     pub fn sku(&mut self, id: &SkuId) -> Result<SkuRow, Refusal> {
         let row = store::skus::get(self.tx, id)?.ok_or_else(Refusal::not_found)?;
+        self.platform()?;
+        Ok(row)
+    }
+
+    /// A slot profile, for this operation. Everybody sees profiles.
+    pub fn slot_profile(&mut self, slug: &Slug) -> Result<SlotProfileRow, Refusal> {
+        let row = store::slot_profiles::get(self.tx, slug)?.ok_or_else(Refusal::not_found)?;
         self.platform()?;
         Ok(row)
     }

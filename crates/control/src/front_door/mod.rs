@@ -22,13 +22,14 @@ mod routes;
 
 use std::sync::Arc;
 
-use api::{Endpoint as _, Operation, Problem, supply::NodeRevokeIdentity};
+use api::{Endpoint as _, Operation, Problem, supply::NodeRevokeIdentity, timeline::TimelinePage};
+use model::AllocationId;
 use store::{Db, Tx};
 
 pub use context::{About, Answer, Ctx, Input, Work};
 pub use refusal::Refusal;
 pub(crate) use refusal::internal;
-pub use request::{Headers, JSON, PROBLEM_JSON, Request, Response, StreamStart};
+pub use request::{Headers, JSON, PROBLEM_JSON, Request, Response, StreamOf, StreamStart};
 pub use routes::BadRoutes;
 pub(crate) use routes::{Route, route};
 
@@ -286,6 +287,19 @@ impl FrontDoor {
         let mut races = RACES_MAX;
         let response = job.settle(result, &mut races).unwrap_or_else(|| Response::problem(&internal()));
         (response, seen)
+    }
+
+    /// What is new in the timeline of an allocation, for as long as the token is good and may see it.
+    pub async fn timeline_batch(
+        &self,
+        db: &Db,
+        secret: &Secret,
+        id: &AllocationId,
+        after: i64,
+    ) -> Result<TimelinePage, Problem> {
+        let (door, secret, id) = (self.clone(), secret.clone(), id.clone());
+        let read = move |tx: &mut Tx<'_>| pipeline::timeline_batch(&door.0, tx, &secret, &id, after);
+        db.read_async(read).await.map_err(Refusal::into_problem)
     }
 
     /// The next events of a stream, for as long as its token is good.

@@ -83,7 +83,8 @@ fn sealed(id: &str, binding: Binding) -> PageToken {
 fn opened(token: &PageToken, binding: Binding) -> Option<String> {
     let bytes = URL_SAFE_NO_PAD.decode(&token.0).ok()?;
     let id = bytes.strip_prefix(&binding.0)?;
-    let shaped = !id.is_empty() && id.iter().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || *b == b'_');
+    let shaped =
+        !id.is_empty() && id.iter().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || matches!(b, b'_' | b'-'));
     if shaped { String::from_utf8(id.to_vec()).ok() } else { None }
 }
 

@@ -1,7 +1,7 @@
 //! What happens between the route and the answer: reading, then the steps inside the transaction.
 
-use api::{Code, Operation, Problem};
-use model::{AuditId, Timestamp};
+use api::{Code, Operation, Problem, Right, timeline::TimelinePage};
+use model::{AllocationId, AuditId, Timestamp};
 use store::{Stamp, Tx, audit, idempotency as kept};
 
 use super::{
@@ -14,7 +14,7 @@ use super::{
     request::{Request, Response, stored_content_type},
     routes::{Bound, Outcome, Raw, Route},
 };
-use crate::authz::{Caller, authenticate, token::Secret};
+use crate::authz::{Caller, Resource, authenticate, token::Secret};
 
 /// A request that was read into the types of its operation.
 pub(crate) struct Parsed {
@@ -207,8 +207,8 @@ impl Call {
 
     fn answer(&self, work: &Parsed, outcome: &Outcome) -> Response {
         let mut response = Response::empty(self.operation.success.status());
-        if let Some(start) = outcome.stream {
-            response.stream = Some(start);
+        if let Some(start) = &outcome.stream {
+            response.stream = Some(start.clone());
             response.content_type = "text/event-stream";
             return response;
         }
@@ -276,6 +276,23 @@ fn encoded(value: &str) -> String {
 
 /// How many events are read for a stream at a time.
 const STREAM_BATCH: i64 = 100;
+
+/// What is new in the timeline of an allocation. Token and right are checked again, so a stream ends soon after either does.
+pub(crate) fn timeline_batch(
+    door: &Inner,
+    tx: &mut Tx<'_>,
+    secret: &Secret,
+    id: &AllocationId,
+    after: i64,
+) -> Result<TimelinePage, Refusal> {
+    let now = door.ports.now();
+    let caller = authenticate(tx, secret, now)??;
+    let row = store::allocations::get_visible(tx, &caller.scope(), id)?.filter(|row| {
+        door.policies.allow(&caller, Right::ProjectRead, Resource::Project(&row.tenant_id, &row.project_id))
+    });
+    let row = row.ok_or_else(Refusal::not_found)?;
+    Ok(crate::use_cases::timeline::page(tx, &row.id, (after, STREAM_BATCH), now)?)
+}
 
 /// The next events of a stream. The token is checked again, so a stream ends soon after its token does.
 pub(crate) fn event_batch(door: &Inner, tx: &mut Tx<'_>, secret: &Secret, after: i64) -> Result<EventBatch, Refusal> {

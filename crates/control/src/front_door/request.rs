@@ -3,7 +3,7 @@
 //! [`Request`] must refuse a header that was sent twice, or leave it to [`Headers::set`], which does.
 
 use api::Problem;
-use model::EventId;
+use model::{AllocationId, EventId};
 
 /// The media type of a refusal.
 pub const PROBLEM_JSON: &str = "application/problem+json";
@@ -122,11 +122,22 @@ impl Request {
     }
 }
 
-/// A stream of events that the caller may open.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// What a stream tells.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum StreamOf {
+    /// Everything that the caller may see.
+    Events,
+    /// What happens to one allocation.
+    Timeline(AllocationId),
+}
+
+/// A stream that the caller may open.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StreamStart {
-    /// Events after this position.
+    /// What comes after this position.
     pub after: i64,
+    /// Of what.
+    pub of: StreamOf,
 }
 
 /// One answer.

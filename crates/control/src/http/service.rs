@@ -18,7 +18,7 @@ use super::{
     stream,
     wire::Phase,
 };
-use crate::front_door::{FrontDoor, Headers, Request, Response, internal};
+use crate::front_door::{FrontDoor, Headers, Request, Response, StreamStart, internal};
 
 type Answer = hyper::Response<BoxBody<Bytes, Infallible>>;
 
@@ -125,10 +125,10 @@ impl Service {
         if let Some(problem) = response.as_problem() {
             self.parts.metrics.refused(problem.code);
         }
-        match (response.stream, token) {
+        match (response.stream.clone(), token) {
             (Some(start), Some(token)) => {
                 counts.streaming = true;
-                self.stream(response, token, start.after)
+                self.stream(response, token, start)
             }
             _ => plain(response),
         }
@@ -208,7 +208,7 @@ impl Service {
         plain(self.pages.answer(page, &self.parts).await)
     }
 
-    fn stream(&self, response: Response, token: crate::authz::token::Secret, after: i64) -> Answer {
+    fn stream(&self, response: Response, token: crate::authz::token::Secret, start: StreamStart) -> Answer {
         let source = stream::Source {
             door: self.parts.door.clone(),
             db: self.parts.db.clone(),
@@ -217,7 +217,7 @@ impl Service {
             heartbeat: self.heartbeat,
         };
         let open = self.parts.metrics.stream_opened();
-        let body = stream::body(source, token, after).map_frame(move |frame| {
+        let body = stream::body(source, token, start).map_frame(move |frame| {
             // The count lives as long as the body does.
             let _ = &open;
             frame

@@ -3,6 +3,9 @@
 //!
 //! A stream reads the store in batches, and only as fast as its client takes them: between two batches nothing is held.
 //! Every batch, and every heartbeat, authenticates the token again, so a stream ends soon after its token does.
+//!
+//! The timeline of an allocation is a stream of the same form. It ends behind its last entry; while an order is under way it
+//! is looked at more often, because how far a host has come is no event.
 
 use std::{convert::Infallible, time::Duration};
 
@@ -11,11 +14,27 @@ use futures::stream::{self, Stream};
 use http_body_util::StreamBody;
 use hyper::body::Frame;
 use store::Db;
-use tokio::sync::watch;
+use tokio::{sync::watch, time::Instant};
 
-use crate::{authz::token::Secret, front_door::FrontDoor};
+use api::{
+    Problem,
+    asyncapi::ENTRY_TYPE,
+    timeline::{TimelineEntry, TimelineState},
+};
+
+use crate::{
+    authz::token::Secret,
+    front_door::{FrontDoor, StreamOf, StreamStart},
+};
+
+/// How often a timeline is looked at while nothing is known to be new.
+const LOOK: Duration = Duration::from_millis(500);
 
 struct State {
+    of: StreamOf,
+    // The step under way, as it was last told.
+    told: Option<TimelineEntry>,
+    spoke: Instant,
     door: FrontDoor,
     db: Db,
     secret: Secret,
@@ -40,9 +59,22 @@ pub(super) struct Source {
 type Chunk = Result<Frame<Bytes>, Infallible>;
 
 /// The body of a stream that starts after a position.
-pub(super) fn body(source: Source, secret: Secret, after: i64) -> StreamBody<impl Stream<Item = Chunk> + Send> {
-    let Source { door, db, head, stop, heartbeat } = source;
-    let state = State { door, db, secret, after, head, stop, heartbeat, opened: false, beat: false };
+pub(super) fn body(source: Source, secret: Secret, start: StreamStart) -> StreamBody<impl Stream<Item = Chunk> + Send> {
+    let (Source { door, db, head, stop, heartbeat }, StreamStart { after, of }) = (source, start);
+    let state = State {
+        of,
+        told: None,
+        spoke: Instant::now(),
+        door,
+        db,
+        secret,
+        after,
+        head,
+        stop,
+        heartbeat,
+        opened: false,
+        beat: false,
+    };
     StreamBody::new(stream::unfold(Some(state), |state| async move {
         let (text, state) = next(state?).await?;
         Some((Ok(Frame::data(Bytes::from(text))), state))
@@ -63,14 +95,15 @@ async fn next(mut state: State) -> Option<(String, Option<State>)> {
                 // An error means that the server is gone, which is as good a reason.
                 let _ = state.stop.wait_for(|stop| *stop).await;
             };
+            let pause = if state.of == StreamOf::Events { state.heartbeat } else { LOOK.min(state.heartbeat) };
             tokio::select! {
                 () = stopped => return None,
                 changed = state.head.changed() => changed.ok()?,
-                () = tokio::time::sleep(state.heartbeat) => state.beat = true,
+                () = tokio::time::sleep(pause) => state.beat = true,
             }
             continue;
         }
-        let batch = match state.door.stream_batch(&state.db, &state.secret, state.after).await {
+        let batch = match state.batch().await {
             Ok(batch) => batch,
             Err(problem) => {
                 // A comment, since a frame would be taken for an event; the next request is told what is wrong.
@@ -78,16 +111,14 @@ async fn next(mut state: State) -> Option<(String, Option<State>)> {
             }
         };
         let beat = std::mem::take(&mut state.beat);
-        state.after = state.after.max(batch.through);
-        let mut text = String::new();
-        for event in &batch.events {
-            let data = serde_json::to_string(event).unwrap_or_default();
-            text.push_str(&format!("id: {}\nevent: {}\ndata: {data}\n\n", event.sequence, event.event_type));
+        if batch.ended {
+            return Some((batch.text + ": ended\n\n", None));
         }
-        if !text.is_empty() {
-            return Some((text, Some(state)));
+        if !batch.text.is_empty() {
+            state.spoke = Instant::now();
+            return Some((batch.text, Some(state)));
         }
-        if beat {
+        if beat && state.quiet_for_long() {
             // An id without data moves the reader's position past events that were not for them.
             return Some((format!(": alive\nid: {}\n\n", state.after), Some(state)));
         }
@@ -96,5 +127,67 @@ async fn next(mut state: State) -> Option<(String, Option<State>)> {
         if *state.head.borrow() > state.after {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
+    }
+}
+
+/// Some frames, and whether they were the last.
+#[derive(Default)]
+struct Batch {
+    text: String,
+    ended: bool,
+}
+
+impl State {
+    // Looks are more frequent than signs of life where percents are looked for.
+    fn quiet_for_long(&mut self) -> bool {
+        let long = self.of == StreamOf::Events || self.spoke.elapsed() >= self.heartbeat;
+        if long {
+            self.spoke = Instant::now();
+        }
+        long
+    }
+
+    async fn batch(&mut self) -> Result<Batch, Problem> {
+        match self.of.clone() {
+            StreamOf::Events => self.events().await,
+            StreamOf::Timeline(id) => self.timeline(&id).await,
+        }
+    }
+
+    async fn events(&mut self) -> Result<Batch, Problem> {
+        let batch = self.door.stream_batch(&self.db, &self.secret, self.after).await?;
+        self.after = self.after.max(batch.through);
+        let mut text = String::new();
+        for event in &batch.events {
+            let data = serde_json::to_string(event).unwrap_or_default();
+            text.push_str(&format!("id: {}\nevent: {}\ndata: {data}\n\n", event.sequence, event.event_type));
+        }
+        Ok(Batch { text, ended: false })
+    }
+
+    async fn timeline(&mut self, id: &model::AllocationId) -> Result<Batch, Problem> {
+        let page = self.door.timeline_batch(&self.db, &self.secret, id, self.after).await?;
+        self.after = self.after.max(page.next_after);
+        let mut text = String::new();
+        for entry in &page.items {
+            if entry.state == TimelineState::Progress && !self.is_news(entry) {
+                continue;
+            }
+            let data = serde_json::to_string(entry).unwrap_or_default();
+            text.push_str(&format!("id: {}\nevent: {ENTRY_TYPE}\ndata: {data}\n\n", entry.position));
+        }
+        Ok(Batch { text, ended: page.ended })
+    }
+
+    // The same percent is not told again and again; a reader who waits is told that it still goes on by the heartbeat.
+    fn is_news(&mut self, entry: &TimelineEntry) -> bool {
+        let told = self
+            .told
+            .as_ref()
+            .is_some_and(|told| (told.step, told.percent, told.attempt) == (entry.step, entry.percent, entry.attempt));
+        if !told {
+            self.told = Some(entry.clone());
+        }
+        !told
     }
 }

@@ -24,7 +24,7 @@ use store::{
 };
 use tokio::sync::Notify;
 
-use crate::{Ports, poke::Poke};
+use crate::{Ports, poke::Poke, use_cases::timeline::Said};
 use beats::Beats;
 use incidents::Incidents;
 use sessions::Sessions;
@@ -198,7 +198,7 @@ impl NodePlane {
             }
             ToControl::Progress(progress) => {
                 self.refuse_older(node, progress.boot)?;
-                note_progress(db, node, progress)?;
+                note_progress(db, &self.ports, node, progress, now)?;
                 vec![]
             }
             ToControl::Result(answer) => {
@@ -273,17 +273,34 @@ fn sentence(text: &str) -> String {
 }
 
 /// Stores the last word of an agent that is at work. One about an order that has ended, or under another fence, is late.
-fn note_progress(db: &Db, node: &NodeId, progress: TaskProgress) -> Result<(), NodeRefusal> {
-    let id = node.clone();
+/// The first word about each step is told to everybody who follows the order; steps only go on, so there are few of them.
+fn note_progress(
+    db: &Db,
+    ports: &Ports,
+    node: &NodeId,
+    progress: TaskProgress,
+    now: Timestamp,
+) -> Result<(), NodeRefusal> {
+    let (id, ports) = (node.clone(), ports.clone());
     db.write(move |tx| {
         let Some(task) = tasks::get(tx, &progress.task_id)? else { return Ok(()) };
         if task.node_id != id && !model::planted!(NodeActsForAnother) {
             return Err(NodeRefusal::WrongNode);
         }
-        if task.fence == progress.fence {
-            let step: String = progress.step.chars().filter(|c| !c.is_control()).take(STEP_LETTERS_MAX).collect();
-            let said = serde_json::json!({ "percent": progress.percent.min(100), "step": step });
-            tasks::progress(tx, &task.id, &id, &said.to_string())?;
+        if task.fence != progress.fence || task.state.is_terminal() {
+            return Ok(());
+        }
+        let step: String = progress.step.chars().filter(|c| !c.is_control()).take(STEP_LETTERS_MAX).collect();
+        let before = Said::of(&task);
+        let since = before.as_ref().filter(|before| before.step == step).map_or(now, |before| before.since);
+        let said = Said { percent: progress.percent.min(100), step, since };
+        let text = crate::driver::write_json(&said)?;
+        let is_next = said.rank().is_some() && said.rank() > before.as_ref().and_then(Said::rank);
+        if is_next && task.served.is_some() {
+            let mut bits = || ports.id_bits();
+            tasks::begin_step(tx, &mut Stamp::new(now, &mut bits), &task, (&said.step, &text))?;
+        } else {
+            tasks::progress(tx, &task.id, &id, &text)?;
         }
         Ok(())
     })

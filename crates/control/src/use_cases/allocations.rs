@@ -1,10 +1,11 @@
-//! Allocations: asking for GPUs and giving them back. A launch is admitted here, with every check recorded, and placed
-//! later by the leader; nothing is promised but an operation to follow.
+//! Allocations: asking for GPUs, changing what is said about them, and giving them back. A launch is admitted here, with
+//! every check recorded, and placed later by the leader; nothing is promised but an operation to follow.
 
 use api::{
     Code, Problem,
     allocation::{
-        AllocationLaunch, AllocationLaunchBody, AllocationList, AllocationRelease, AllocationShow, AllocationView,
+        AllocationExtend, AllocationLaunch, AllocationLaunchBody, AllocationList, AllocationRelease, AllocationShow,
+        AllocationUpdate, AllocationView,
     },
     operation::OperationView,
     page::Page,
@@ -13,11 +14,25 @@ use engine::{
     Admission, AdmitInput,
     admit::{CheckCode, CheckOutcome},
 };
-use model::{AllocationId, DecisionId, allocation::Desired, event::Noun};
-use store::{allocations, decisions, projects, projects::ProjectRow, regions, skus, skus::SkuRow, tenants};
+use model::{
+    AllocationId, DecisionId, Timestamp,
+    allocation::{AllocationTerms, Desired, LaunchKey},
+    event::Noun,
+    time::UtcTime,
+};
+use store::{
+    allocations,
+    allocations::{AllocationRow, Description},
+    decisions, pools, projects,
+    projects::ProjectRow,
+    regions, skus,
+    skus::SkuRow,
+    ssh_keys, tenants,
+};
 
 use super::{as_display_name, state_conflict, tenancy::accepted, unknown};
 use crate::{
+    applier::{admission_body, code_of},
     front_door::{Answer, Ctx, Input, Refusal, Route, Work, internal, route},
     views,
 };
@@ -27,6 +42,8 @@ pub(super) fn routes() -> Vec<Route> {
         route::<AllocationList>(allocation_list),
         route::<AllocationLaunch>(allocation_launch),
         route::<AllocationShow>(allocation_show),
+        route::<AllocationUpdate>(allocation_update),
+        route::<AllocationExtend>(allocation_extend),
         route::<AllocationRelease>(allocation_release),
     ]
 }
@@ -44,14 +61,17 @@ fn allocation_list(
 
 fn allocation_show(ctx: &mut Ctx<'_, '_>, input: Input<AllocationShow>) -> Result<Answer<AllocationView>, Refusal> {
     let row = ctx.allocation(&input.path.allocation_id)?;
-    let (version, now) = (row.version, ctx.now());
-    Ok(Answer::new(views::allocation(row, now)?).version(version))
+    answer(ctx, row)
+}
+
+fn answer(ctx: &mut Ctx<'_, '_>, row: AllocationRow) -> Result<Answer<AllocationView>, Refusal> {
+    let (id, tenant, version, now) = (row.id.clone(), row.tenant_id.clone(), row.version, ctx.now());
+    Ok(Answer::new(views::allocation(row, now)?).version(version).about(id, Some(&tenant)))
 }
 
 fn allocation_launch(ctx: &mut Ctx<'_, '_>, input: Input<AllocationLaunch>) -> Result<Answer<OperationView>, Refusal> {
     let (project, body) = (ctx.project(&input.path.project_id)?, &input.body);
-    let sku = skus::get(ctx.tx, &body.sku_id)?.ok_or_else(|| unknown("/sku_id"))?;
-    let looked_at = admission_input(ctx, &project, &sku, body)?;
+    let Launch { sku, looked_at, terms } = Launch::read(ctx, &project, body)?;
     let admission = engine::admit(&looked_at);
     refuse_unless_admitted(&admission, &looked_at)?;
     let id = AllocationId::from_parts(ctx.stamp.now, ctx.stamp.bits());
@@ -64,6 +84,8 @@ fn allocation_launch(ctx: &mut Ctx<'_, '_>, input: Input<AllocationLaunch>) -> R
         region_id: &body.region_id,
         shape: sku.shape,
         gpu_count: body.gpu_count.get(),
+        terms: &terms,
+        recreated_from: None,
     };
     allocations::insert(ctx.tx, &mut ctx.stamp, new)?;
     remember(ctx, &id, &admission)?;
@@ -76,6 +98,71 @@ fn allocation_launch(ctx: &mut Ctx<'_, '_>, input: Input<AllocationLaunch>) -> R
         fails_in: &["releasing", "released", "refused", "failed"],
     })?;
     Ok(accepted(ctx, &operation)?.about(&id, Some(&project.tenant_id)))
+}
+
+/// What a launch is about, read and checked as far as it refers to other things.
+pub(super) struct Launch {
+    pub(super) sku: SkuRow,
+    pub(super) looked_at: AdmitInput,
+    pub(super) terms: AllocationTerms,
+}
+
+impl Launch {
+    /// Reads it for a project; while that is held, nobody else launches in it.
+    pub(super) fn read(
+        ctx: &mut Ctx<'_, '_>,
+        project: &ProjectRow,
+        body: &AllocationLaunchBody,
+    ) -> Result<Self, Refusal> {
+        let sku = skus::get(ctx.tx, &body.sku_id)?.ok_or_else(|| unknown("/sku_id"))?;
+        let looked_at = admission_input(ctx, project, &sku, body)?;
+        refuse_unfit_pool(ctx, &sku, body)?;
+        let lease_ends = body.lease_ends_at.map(UtcTime::get);
+        refuse_lease_before(lease_ends, ctx.now(), "The lease would end before it begins.")?;
+        let terms = AllocationTerms {
+            placement: body.placement.clone(),
+            labels: body.labels.clone(),
+            ssh_keys: launch_keys(ctx, project, body)?,
+            lease_ends,
+            may_recreate: body.may_recreate,
+        };
+        Ok(Self { sku, looked_at, terms })
+    }
+}
+
+/// The keys of a launch, which must be the project's own: one of another project is one that does not exist.
+fn launch_keys(
+    ctx: &mut Ctx<'_, '_>,
+    project: &ProjectRow,
+    body: &AllocationLaunchBody,
+) -> Result<Vec<LaunchKey>, Refusal> {
+    let mut keys = Vec::with_capacity(body.ssh_key_ids.len());
+    for (at, id) in body.ssh_key_ids.iter().enumerate() {
+        let row = ssh_keys::get(ctx.tx, id)?.filter(|row| row.project_id == project.id);
+        let row = row.ok_or_else(|| unknown(&format!("/ssh_key_ids/{at}")))?;
+        keys.push(LaunchKey { name: row.name, public_key: row.public_key, fingerprint: row.fingerprint });
+    }
+    Ok(keys)
+}
+
+fn refuse_unfit_pool(ctx: &mut Ctx<'_, '_>, sku: &SkuRow, body: &AllocationLaunchBody) -> Result<(), Refusal> {
+    let Some(id) = &body.placement.pool_id else { return Ok(()) };
+    let pool = pools::get(ctx.tx, id)?.ok_or_else(|| unknown("/placement/pool_id"))?;
+    if pool.region_id == body.region_id && pool.gpu_model == sku.gpu_model {
+        return Ok(());
+    }
+    let problem = Problem::new(Code::UnknownReference, "The pool is in another region, or has other GPUs.");
+    Err(problem.with_field("/placement/pool_id", "a pool of the region with the SKU's GPUs").into())
+}
+
+fn refuse_lease_before(ends: Option<Timestamp>, moment: Timestamp, detail: &str) -> Result<(), Refusal> {
+    match ends {
+        Some(ends) if ends <= moment => {
+            let problem = Problem::new(Code::LeaseRefused, detail);
+            Err(problem.with_field("/lease_ends_at", format!("a moment after {moment}")).into())
+        }
+        _ => Ok(()),
+    }
 }
 
 /// What admission looks at, read while the project is held.
@@ -105,11 +192,7 @@ fn admission_input(
 
 fn refuse_unless_admitted(admission: &Admission, input: &AdmitInput) -> Result<(), Refusal> {
     let Some(first) = admission.first_refusal() else { return Ok(()) };
-    let code = match first.code {
-        CheckCode::TenantActive | CheckCode::ProjectActive => Code::StateConflict,
-        CheckCode::RegionEnabled | CheckCode::SkuEnabled | CheckCode::CountSellable => Code::NotForSale,
-        CheckCode::GpuCap => Code::QuotaExceeded,
-    };
+    let code = code_of(first.code);
     let refused = admission.checks.iter().filter(|check| check.outcome == CheckOutcome::Refused);
     let problem = Problem::new(code, first.detail.clone());
     let named = |problem: Problem, code| problem.with_field(place(code), accepted_instead(code, input));
@@ -145,12 +228,7 @@ const fn place(check: CheckCode) -> &'static str {
 
 /// Stores the admission with its reasons.
 fn remember(ctx: &mut Ctx<'_, '_>, id: &AllocationId, admission: &Admission) -> Result<(), Refusal> {
-    let mut body = serde_json::to_string(admission).map_err(|_| internal())?;
-    if body.len() > decisions::BODY_BYTES_MAX {
-        let mut short = admission.clone();
-        short.checks.iter_mut().for_each(|check| check.detail.clear());
-        body = serde_json::to_string(&short).map_err(|_| internal())?;
-    }
+    let body = admission_body(admission)?;
     let row = decisions::DecisionRow {
         id: DecisionId::from_parts(ctx.stamp.now, ctx.stamp.bits()),
         subject_id: id.to_string(),
@@ -171,7 +249,8 @@ fn allocation_release(
     if row.state.is_terminal() {
         return Err(state_conflict(format!("The allocation has ended ({}); there is nothing to release.", row.state)));
     }
-    if row.desired == Desired::Released {
+    // Whoever gives back what is being evacuated does not want it launched again.
+    if row.desired == Desired::Released && !row.evacuating {
         return Err(state_conflict("The allocation is being released already; follow the operation that was started."));
     }
     allocations::wish(ctx.tx, &mut ctx.stamp, &row, Desired::Released, None)?;
@@ -185,4 +264,43 @@ fn allocation_release(
         fails_in: &[],
     })?;
     Ok(accepted(ctx, &operation)?.about(&row.id, Some(&row.tenant_id)))
+}
+
+/// An allocation that can still be changed: nobody wants it released.
+fn refuse_unless_wanted(row: &AllocationRow) -> Result<(), Refusal> {
+    if row.state.is_terminal() {
+        return Err(state_conflict(format!("The allocation has ended ({}).", row.state)));
+    }
+    if row.desired == Desired::Released && !row.evacuating {
+        return Err(state_conflict("The allocation is being released."));
+    }
+    Ok(())
+}
+
+fn allocation_update(ctx: &mut Ctx<'_, '_>, input: Input<AllocationUpdate>) -> Result<Answer<AllocationView>, Refusal> {
+    let row = ctx.allocation(&input.path.allocation_id)?;
+    ctx.check_version(input.if_match, row.version)?;
+    refuse_unless_wanted(&row)?;
+    let body = &input.body;
+    let name = body.name.as_ref().map(as_display_name).transpose()?;
+    let new = Description {
+        name: name.as_ref().unwrap_or(&row.name),
+        labels: body.labels.as_ref().unwrap_or(&row.terms.labels),
+        may_recreate: body.may_recreate.unwrap_or(row.terms.may_recreate),
+    };
+    allocations::describe(ctx.tx, &mut ctx.stamp, &row, new)?;
+    let row = allocations::get(ctx.tx, &row.id)?.ok_or_else(internal)?;
+    answer(ctx, row)
+}
+
+fn allocation_extend(ctx: &mut Ctx<'_, '_>, input: Input<AllocationExtend>) -> Result<Answer<AllocationView>, Refusal> {
+    let row = ctx.allocation(&input.path.allocation_id)?;
+    ctx.check_version(input.if_match, row.version)?;
+    refuse_unless_wanted(&row)?;
+    let ends = input.body.lease_ends_at.get();
+    let not_before = row.terms.lease_ends.unwrap_or_default().max(ctx.now());
+    refuse_lease_before(Some(ends), not_before, "The lease would end no later than it does now.")?;
+    allocations::extend_lease(ctx.tx, &mut ctx.stamp, &row, ends)?;
+    let row = allocations::get(ctx.tx, &row.id)?.ok_or_else(internal)?;
+    answer(ctx, row)
 }

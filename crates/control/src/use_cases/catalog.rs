@@ -1,15 +1,19 @@
 //! Regions, pools and SKUs. Everybody who is signed in reads them; operators change them. What is referred to stays.
 
 use api::{
-    Nothing,
+    Code, Nothing, Problem,
     catalog::{
         PoolCreate, PoolDelete, PoolList, PoolShow, PoolUpdate, PoolView, RegionCreate, RegionDelete, RegionList,
-        RegionShow, RegionUpdate, RegionView, SkuCreate, SkuDelete, SkuList, SkuShow, SkuUpdate, SkuView,
+        RegionShow, RegionUpdate, RegionView, SkuCreate, SkuCreateBody, SkuDelete, SkuList, SkuShow, SkuUpdate,
+        SkuView,
     },
     page::Page,
 };
-use model::{PoolId, RegionId, SkuId, number::PriceMicrosPerGpuHour};
-use store::{pools, pools::PoolRow, regions, regions::RegionRow, skus, skus::SkuRow};
+use model::{
+    PoolId, RegionId, SkuId,
+    number::{MemoryMibPerGpu, PriceMicrosPerGpuHour, VcpusPerGpu},
+};
+use store::{pools, pools::PoolRow, regions, regions::RegionRow, skus, skus::SkuRow, slot_profiles};
 
 use super::{name_taken, still_in_use, unknown};
 use crate::{
@@ -149,11 +153,13 @@ fn sku_create(ctx: &mut Ctx<'_, '_>, input: Input<SkuCreate>) -> Result<Answer<S
     let (id, body) = (SkuId::from_parts(ctx.stamp.now, ctx.stamp.bits()), &input.body);
     let mut gpu_counts: Vec<i64> = body.gpu_counts.iter().map(|count| count.get()).collect();
     gpu_counts.sort_unstable();
+    let (vcpus_per_gpu, memory_mib_per_gpu) = goes_with_a_gpu(ctx, body)?;
     let terms = skus::SkuTerms {
         name: body.name.clone(),
         gpu_counts,
-        vcpus_per_gpu: body.vcpus_per_gpu.get(),
-        memory_mib_per_gpu: body.memory_mib_per_gpu.get(),
+        profile: body.profile.clone(),
+        vcpus_per_gpu,
+        memory_mib_per_gpu,
         price_micros_per_gpu_hour: body.price_micros_per_gpu_hour.get(),
         enabled: true,
     };
@@ -161,6 +167,20 @@ fn sku_create(ctx: &mut Ctx<'_, '_>, input: Input<SkuCreate>) -> Result<Answer<S
     made.map_err(name_taken("/slug", body.slug.as_str()))?;
     let row = skus::get(ctx.tx, &id)?.ok_or_else(internal)?;
     Ok(sku_answer(row)?.at(format!("/api/v1/skus/{id}")))
+}
+
+/// Virtual CPUs and memory of one GPU, as the profile says or the body.
+fn goes_with_a_gpu(ctx: &mut Ctx<'_, '_>, body: &SkuCreateBody) -> Result<(i64, i64), Refusal> {
+    let Some(slug) = &body.profile else {
+        let said = body.vcpus_per_gpu.map(VcpusPerGpu::get).zip(body.memory_mib_per_gpu.map(MemoryMibPerGpu::get));
+        return Ok(said.ok_or_else(internal)?);
+    };
+    let profile = slot_profiles::get(ctx.tx, slug)?.filter(|profile| profile.gpu_model == body.gpu_model);
+    let Some(profile) = profile else {
+        let problem = Problem::new(Code::UnknownReference, "There is no such slot profile for this GPU.");
+        return Err(problem.with_field("/profile", "the short name of a slot profile with the SKU's GPU").into());
+    };
+    Ok((profile.terms.vcpus, profile.terms.memory_mib))
 }
 
 fn sku_show(ctx: &mut Ctx<'_, '_>, input: Input<SkuShow>) -> Result<Answer<SkuView>, Refusal> {

@@ -9,7 +9,7 @@ use model::number::{EventPosition, PageSize};
 use store::{StoreError, Tx, events};
 
 use crate::{
-    front_door::{Answer, Ctx, Input, Refusal, Route, StreamStart, route},
+    front_door::{Answer, Ctx, Input, Refusal, Route, StreamOf, StreamStart, route},
     views,
 };
 
@@ -40,5 +40,5 @@ fn event_stream(ctx: &mut Ctx<'_, '_>, input: Input<EventStream>) -> Result<Answ
         Some(position) => position,
         None => events::head(ctx.tx)?,
     };
-    Ok(Answer::stream(StreamStart { after }))
+    Ok(Answer::stream(StreamStart { after, of: StreamOf::Events }))
 }

@@ -11,11 +11,16 @@ mod fleet;
 mod members;
 mod operations;
 mod operators;
+mod placement;
 mod platform;
 mod service_accounts;
+mod slot_profiles;
+mod ssh_keys;
 mod supply;
 mod tenancy;
+pub(crate) mod timeline;
 mod tokens;
+mod usage;
 
 pub(crate) use platform::noun;
 
@@ -35,7 +40,12 @@ pub(crate) fn routes() -> Vec<Route> {
         tokens::routes(),
         tenancy::routes(),
         catalog::routes(),
+        slot_profiles::routes(),
+        ssh_keys::routes(),
         allocations::routes(),
+        placement::routes(),
+        timeline::routes(),
+        usage::routes(),
         operations::routes(),
         events::routes(),
         audit::routes(),

@@ -2,33 +2,24 @@
 //! operator's, but for the counts of what can be had, which everybody reads.
 
 mod approval;
+mod availability;
 mod grants;
 mod looks;
 mod node_wishes;
 mod slots;
 
-use api::{
-    Code, Problem,
-    supply::{AvailabilityList, AvailabilityShow},
-};
+use api::{Code, Problem};
 use store::principals;
 
-use crate::front_door::{Answer, Ctx, Input, Refusal, Route, internal, route};
+use crate::front_door::{Ctx, Refusal, Route, internal};
 
 pub(super) fn routes() -> Vec<Route> {
-    let mut all = vec![route::<AvailabilityShow>(availability_show)];
+    let mut all = availability::routes();
     all.extend(node_wishes::routes());
     all.extend(looks::routes());
     all.extend(slots::routes());
     all.extend(grants::routes());
     all
-}
-
-fn availability_show(ctx: &mut Ctx<'_, '_>, _: Input<AvailabilityShow>) -> Result<Answer<AvailabilityList>, Refusal> {
-    ctx.platform()?;
-    let now = ctx.now();
-    let list = ctx.availability.read(ctx.tx, now)?;
-    Ok(Answer::new(list.as_ref().clone()))
 }
 
 /// What the caller is called, for records that people read.

@@ -212,7 +212,8 @@ impl Ends {
 
 /// Ends operations whose wish is overruled by the one that is being recorded.
 pub(super) fn supersede(ctx: &mut Ctx<'_, '_>, subject_id: &str) -> Result<(), Refusal> {
-    let error = OperationError { code: Code::StateConflict, detail: "A later request took its place.".to_owned() };
+    let detail = "A later request took its place.".to_owned();
+    let error = OperationError { code: Code::StateConflict, detail, refusal: None };
     let text = serde_json::to_string(&error).map_err(|_| internal())?;
     store::operations::finish_for(ctx.tx, subject_id, SUPERSEDED, Some(&text), ctx.stamp.now)?;
     Ok(())

@@ -149,6 +149,9 @@ pub fn availability(region: &RegionRow, model: GpuModel, have: Availability) -> 
         slice_gpus: have.slice_gpus.into(),
         largest_slice_gpus: have.largest_slice.into(),
         whole_nodes: have.whole_nodes.into(),
+        forecast: vec![],
+        skus: vec![],
+        pools: vec![],
         projected,
     }
 }

@@ -33,7 +33,7 @@ const LOOK: Steps = &[
 fn steps(kind: &str) -> Option<Steps> {
     match kind {
         "allocation_launch" => Some(LAUNCH),
-        "allocation_release" => Some(RELEASE),
+        "allocation_release" | "allocation_force_release" => Some(RELEASE),
         "tenant_delete" | "project_delete" => Some(DELETE),
         "tenant_suspend" | "project_suspend" => Some(SUSPEND),
         "tenant_resume" | "project_resume" => Some(RESUME),
@@ -69,6 +69,7 @@ pub fn operation(row: OperationRow) -> OperationView {
         told.unwrap_or_else(|| OperationError {
             code: Code::StateConflict,
             detail: format!("The {} did not get where it was wanted.", row.noun),
+            refusal: None,
         })
     });
     let progress = progress(&row);

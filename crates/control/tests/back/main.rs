@@ -5,8 +5,10 @@
 
 mod crashes;
 mod failures;
+mod history;
 mod housekeeping;
 mod leading;
+mod model;
 mod node_messages;
 mod operators;
 mod poison;
@@ -14,4 +16,5 @@ mod proofs;
 mod running;
 mod skeleton;
 mod tenancy;
+mod terms;
 mod world;

@@ -161,7 +161,7 @@ fn nothing_new_comes_to_a_node_that_is_drained_or_not_promoted_and_what_runs_goe
         let running = world.run(2);
         assert_eq!(desk.with_reason(&world, &of_node(&node, "/disable")).status, 409, "somebody is on it");
         for (close, open, word) in
-            [("/drain", Some("/undrain"), "being drained"), ("/demote", None, "not promoted to slice use")]
+            [("/drain", Some("/undrain"), "draining"), ("/demote", None, "not promoted to slice use")]
         {
             assert_eq!(desk.with_reason(&world, &of_node(&node, close)).status, 200);
             let (refused, _) = world.launch(1);
@@ -220,7 +220,7 @@ fn a_drifted_slot_is_not_sold_and_its_tenant_is_left_alone() {
         assert_eq!((world.slots_in(SlotState::InUse), world.slots_in(SlotState::Available)), (1, 7));
         let (refused, _) = world.launch(1);
         world.settle();
-        assert!(told(&world, &refused).contains("that do not show what was approved"), "{}", told(&world, &refused));
+        assert!(told(&world, &refused).contains("does not show what was approved"), "{}", told(&world, &refused));
         world.release(&running).unwrap();
         world.settle();
         assert_eq!(world.nodes_work(), 1);

@@ -20,7 +20,7 @@ fn a_corrupt_object_is_set_aside_with_a_growing_pause_and_others_go_on() {
         world.settle();
         assert_eq!(world.allocation(&healthy).state, State::Provisioning);
         let row = world.allocation(&poisoned);
-        assert_eq!((row.state, row.life.faults), (State::Requested, 1));
+        assert_eq!((row.state, row.life.faults), (State::Reserved, 1));
         assert!(row.life.last_fault.unwrap().contains("observed"), "it says what is wrong");
 
         // It is tried again, each time after a longer pause.
@@ -79,6 +79,8 @@ fn a_node_with_an_unreadable_board_does_not_stop_placement_on_others() {
                 tx.execute_one("UPDATE nodes SET partitions = '[]' WHERE id = $1", &[(&id).into()])
             })
             .unwrap();
+        // The leader reads the fleet when it begins to lead.
+        world.restart();
         let wishes: Vec<_> = (0..8).map(|_| world.launch(1).0).collect();
         world.settle();
         for id in wishes {

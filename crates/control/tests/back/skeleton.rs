@@ -1,6 +1,6 @@
 //! The whole road: launch, claim, order, running, release, proof, available.
 
-use control::applier::{ClaimSnapshot, PLACED};
+use control::applier::{ClaimSnapshot, PLACED, PlacementDecision};
 use model::{
     allocation::State,
     claim::ClaimKind,
@@ -70,7 +70,9 @@ fn the_placement_commit_says_what_was_sold_and_why() {
         let decided = world.read(move |tx| decisions::of_subject(tx, subject.as_str(), Page::first(10)));
         assert_eq!(decided.len(), 1);
         assert_eq!(decided[0].outcome, PLACED);
-        assert!(decided[0].body.contains("A slice of 1 on one node"), "{}", decided[0].body);
+        let read = PlacementDecision::read(&decided[0].body).unwrap();
+        assert!(read.because.contains("A slice of 1"), "{read:?}");
+        assert_eq!(read.record.unwrap().candidates[0].node_id, world.nodes[0].id);
         assert!(decided[0].body.len() <= 1024);
         let audited = world.read(|tx| audit::list(tx, &Scope::All, None, Page::first(100)));
         let placed: Vec<_> = audited.iter().filter(|entry| entry.row.actor == "system:placement").collect();

@@ -15,7 +15,7 @@ use control::{
 use ed25519_dalek::{Signer, SigningKey};
 use model::{
     AllocationId, NodeId, OperationId, PoolId, PrincipalId, ProjectId, RegionId, SkuId, SlotId, TenantId, Timestamp,
-    allocation::{Desired, State},
+    allocation::{AllocationTerms, Desired, State},
     event::Noun,
     identity::PrincipalKind,
     proof::{Proof, StepEvidence, WipeStep},
@@ -25,7 +25,7 @@ use model::{
 };
 use store::{
     Db, Page, Scope, Stamp, StoreError, Tx,
-    allocations::{self, AllocationNew, AllocationRow},
+    allocations::{self, AllocationFilter, AllocationNew, AllocationRow},
     audit, claims, events, operations,
     operations::{OperationNew, OperationRow},
     pools::{self, PoolNew},
@@ -38,7 +38,7 @@ use store::{
     tenants,
     tenants::TenantRow,
 };
-use topology::{ModuleId, SlotDevices, simulated::hgx_partitions};
+use topology::{Locality, ModuleId, SlotDevices, simulated::hgx_partitions};
 
 pub struct TestClock(AtomicI64);
 impl Clock for TestClock {
@@ -148,6 +148,7 @@ impl World {
             let terms = |gpu_counts: &[i64]| SkuTerms {
                 name: "H200".parse().unwrap(),
                 gpu_counts: gpu_counts.to_vec(),
+                profile: None,
                 vcpus_per_gpu: 16,
                 memory_mib_per_gpu: 200_000,
                 price_micros_per_gpu_hour: 3_000_000,
@@ -200,6 +201,23 @@ impl World {
 
     pub fn advance_s(&self, seconds: i64) {
         self.clock.0.fetch_add(seconds * 1_000_000, Ordering::SeqCst);
+    }
+
+    pub fn clock_now(&self) -> Timestamp {
+        self.clock.now()
+    }
+
+    /// The allocations that have not ended.
+    pub fn living(&self) -> Vec<AllocationId> {
+        self.read(|tx| {
+            let (mut all, mut after) = (vec![], String::new());
+            loop {
+                let rows = allocations::list(tx, &Scope::All, AllocationFilter::default(), Page::after(&after, 1000))?;
+                let Some(last) = rows.last() else { return Ok(all) };
+                after = last.id.to_string();
+                all.extend(rows.into_iter().filter(|row| !row.state.is_terminal()).map(|row| row.id));
+            }
+        })
     }
 
     pub fn step(&mut self) -> StepReport {
@@ -262,6 +280,28 @@ impl World {
         done
     }
 
+    /// Heartbeats, where the store may fail meanwhile.
+    pub fn try_nodes_heard(&self) -> Result<(), StoreError> {
+        self.nodes
+            .iter()
+            .try_for_each(|node| self.say(node, ToControl::Heartbeat(self.beat(node))).map(drop).map_err(told))
+    }
+
+    /// The same where the store may fail meanwhile; what was not done is offered again.
+    pub fn try_nodes_work(&self) -> Result<usize, StoreError> {
+        let mut done = 0;
+        for node in &self.nodes {
+            let poll = ToControl::Poll(Poll { node_id: node.id.clone(), boot: 1 });
+            let offered = self.say(node, poll).map_err(told)?;
+            let [FromControl::TasksOffered(offer)] = offered.as_slice() else { panic!("{offered:?}") };
+            for task in offer.tasks.iter().map(known) {
+                self.answer(node, node.succeed(&task)).map_err(told)?;
+                done += 1;
+            }
+        }
+        Ok(done)
+    }
+
     /// The order that is open now; there must be exactly one in all.
     pub fn only_order(&self) -> (Arc<Node>, Task) {
         let of_node =
@@ -294,6 +334,8 @@ impl World {
                     region_id: &region,
                     shape,
                     gpu_count,
+                    terms: &AllocationTerms::default(),
+                    recreated_from: None,
                 },
             )?;
             let operation = OperationId::from_parts(stamp.now, stamp.bits());
@@ -422,6 +464,14 @@ impl World {
     }
 }
 
+// Only the store may fail here.
+fn told(refusal: NodeRefusal) -> StoreError {
+    match refusal {
+        NodeRefusal::Store(error) => error,
+        other => panic!("{other:?}"),
+    }
+}
+
 /// An order that every agent knows.
 pub fn known(offer: &Offer) -> Task {
     match offer {
@@ -449,6 +499,7 @@ impl Node {
                     fabric_vf_pci_address: Some(format!("0000:{module:02x}:00.1")),
                     numa_node: Some((module - 1) / 4),
                 },
+                locality: Locality { pcie_switch: Some((module - 1) / 2), rail: Some(module - 1) },
                 approved: None,
             }
         });

@@ -10,6 +10,7 @@ mod fleet;
 mod idempotency;
 mod lists;
 mod nasty;
+mod placement;
 mod refusals;
 mod sockets;
 mod streams;

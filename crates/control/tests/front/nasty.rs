@@ -98,6 +98,8 @@ fn good_segment(world: &World, path: &str) -> String {
         "token_id" => estate.token.to_string(),
         "allocation_id" => estate.allocation.to_string(),
         "operation_id" => estate.operation.to_string(),
+        "ssh_key_id" => estate.ssh_key.to_string(),
+        "profile" => "nothing".to_owned(),
         "region_id" => world.region.to_string(),
         "pool_id" => world.pool.to_string(),
         "sku_id" => world.sku.to_string(),

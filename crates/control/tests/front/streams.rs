@@ -29,11 +29,12 @@ struct Frame {
 
 impl Reader {
     async fn open(address: std::net::SocketAddr, who: &Actor, extra: &str, query: &str) -> Self {
+        Self::at(address, who, extra, &format!("/api/v1/events/stream{query}")).await
+    }
+
+    async fn at(address: std::net::SocketAddr, who: &Actor, extra: &str, path: &str) -> Self {
         let mut stream = TcpStream::connect(address).await.unwrap();
-        let request = format!(
-            "GET /api/v1/events/stream{query} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {}\r\n{extra}\r\n",
-            who.secret
-        );
+        let request = format!("GET {path} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {}\r\n{extra}\r\n", who.secret);
         stream.write_all(request.as_bytes()).await.unwrap();
         let mut reader = Self { stream, text: String::new() };
         while !reader.text.contains("\r\n\r\n") {
@@ -84,6 +85,64 @@ impl Reader {
             }
         }
     }
+}
+
+/// The next entry of a timeline; `None` at its end.
+async fn entry(reader: &mut Reader) -> Option<(i64, Value)> {
+    loop {
+        let frame = reader.frame().await?;
+        if let Some(data) = frame.data {
+            assert_eq!(frame.id, data["position"].as_i64(), "the id is the position");
+            return Some((frame.id.unwrap(), data));
+        }
+    }
+}
+
+fn step_of(entry: &Option<(i64, Value)>) -> String {
+    let (_, data) = entry.as_ref().expect("the timeline goes on");
+    format!("{} {}", data["step"].as_str().unwrap(), data["state"].as_str().unwrap())
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_timeline_is_told_live_with_percent_and_ends() {
+    let live = crate::placement::live::Live::new(1);
+    let world = live.world();
+    let id = live.launch(live.wish(1));
+    live.settle();
+    let (server, feed) = serve(world, config()).await;
+    let path = format!("/api/v1/allocations/{id}/timeline/stream");
+    let mut reader = Reader::at(server.address(), &world.viewer, "", &path).await;
+    let (first, second) = (entry(&mut reader).await, entry(&mut reader).await);
+    assert_eq!([step_of(&first), step_of(&second)], ["admission done", "placement done"]);
+    let (node, task) = live.orders().pop().unwrap();
+    live.progress(&node, &task, "clone", 10);
+    live.settle();
+    feed.advance(number(world));
+    let mut seen = Vec::new();
+    while seen.last().map(String::as_str) != Some("clone progress") {
+        seen.push(step_of(&entry(&mut reader).await));
+    }
+    assert!(
+        seen.ends_with(&["order done".to_owned(), "clone begun".to_owned(), "clone progress".to_owned()]),
+        "{seen:?}"
+    );
+    // A percent is no event, and is told all the same.
+    live.progress(&node, &task, "clone", 60);
+    let more = entry(&mut reader).await;
+    assert_eq!((step_of(&more).as_str(), &more.unwrap().1["percent"]), ("clone progress", &json!(60)));
+    // Whoever comes back goes on behind what they saw.
+    let at = format!("last-event-id: {}\r\n", second.unwrap().0);
+    let mut again = Reader::at(server.address(), &world.viewer, &at, &path).await;
+    assert_eq!(step_of(&entry(&mut again).await), "order begun");
+    assert_eq!(world.act(&world.worker, &format!("/api/v1/allocations/{id}/release")).status, 202);
+    live.work();
+    feed.advance(number(world));
+    let mut last = String::new();
+    while let Some(told) = entry(&mut reader).await {
+        last = step_of(&Some(told));
+    }
+    assert_eq!(last, "released done", "and then the stream ends");
+    server.stop().await;
 }
 
 fn number(world: &World) -> i64 {

@@ -14,8 +14,8 @@ use control::{
     front_door::{FrontDoor, FrontDoorConfig, Request, Response},
 };
 use model::{
-    AllocationId, MemberId, NodeId, OperationId, PoolId, PrincipalId, ProjectId, RegionId, SkuId, TenantId, Timestamp,
-    TokenId,
+    AllocationId, MemberId, NodeId, OperationId, PoolId, PrincipalId, ProjectId, RegionId, SkuId, SshKeyId, TenantId,
+    Timestamp, TokenId,
     identity::{MemberRole, PlatformRole, PrincipalKind},
     tenancy::State,
 };
@@ -47,6 +47,9 @@ pub struct Actor {
     pub secret: String,
 }
 
+/// A public key that every project has.
+pub const KNOWN_KEY: &str = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIN1CZlhofS60IfKCOYSNdKAhVWqk92zZqBBrMYEtjN3w known";
+
 /// What belongs to one tenant.
 #[derive(Debug, Clone)]
 pub struct Estate {
@@ -57,6 +60,7 @@ pub struct Estate {
     pub token: TokenId,
     pub allocation: AllocationId,
     pub operation: OperationId,
+    pub ssh_key: SshKeyId,
     pub admin: Actor,
 }
 
@@ -188,7 +192,9 @@ impl Shell {
         let wish = json!({"name": "job", "sku_id": sku, "gpu_count": 1, "region_id": region});
         let launched = self.make(operator, &format!("/api/v1/projects/{project}/allocations"), wish);
         let (allocation, operation) = (id(&launched["subject_id"]), id(&launched["id"]));
-        Estate { tenant, project, member, account, token, allocation, operation, admin }
+        let wish = json!({"name": "known", "public_key": KNOWN_KEY});
+        let ssh_key = id(&self.make(operator, &format!("/api/v1/projects/{project}/ssh-keys"), wish)["id"]);
+        Estate { tenant, project, member, account, token, allocation, operation, ssh_key, admin }
     }
 
     fn node(&self, pool: &PoolId) -> NodeId {

@@ -1,6 +1,7 @@
 //! For tests, here and in the crates above: a temporary PostgreSQL cluster, a runner that gives the same test both
 //! engines, and a switch that makes COMMIT fail. Not part of a product build (feature `testing`).
 
+mod bare;
 mod cluster;
 
 use std::sync::{
@@ -8,6 +9,7 @@ use std::sync::{
     atomic::{AtomicU8, Ordering},
 };
 
+pub use bare::{BarePostgres, BareSqlite, PlacedRows, placed_rows, undo_placements};
 pub use cluster::PostgresCluster;
 
 use crate::{Db, DbConfig, Dialect};

@@ -51,6 +51,10 @@ const WORLD: &[&str] = &[
     "INSERT INTO node_devices (kind, identity, node_id) VALUES ('gpu', 'uuid1', 'n1')",
     "INSERT INTO disk_grants (node_id, nvme_identity, reason, granted_by, at_us) VALUES ('n1', 'nvme1', 'x', 'u2', 0)",
     "INSERT INTO slot_drifts (slot_id, field, kind, approved, seen, detail, first_us, last_us) VALUES ('l1', 'gpu', 'gone', 'a', 'b', 'c', 0, 0)",
+    "INSERT INTO ssh_keys (id, tenant_id, project_id, name, public_key, fingerprint, version, created_us)
+     VALUES ('y1', 't1', 'p1', 'laptop', 'line1', 'sha1', 1, 0)",
+    "INSERT INTO slot_profiles (slug, name, gpu_model, vcpus, memory_mib, min_disk_bytes, version, created_us)
+     VALUES ('g1', 'Slot', 'h200', 24, 65536, 0, 1, 0)",
     "INSERT INTO events (id, seq, noun, change, subject_id, object_version, at_us) VALUES ('e1', 1, 'tenant', 'created', 't1', 1, 0)",
     "INSERT INTO audit (id, seq, actor, action, subject, request_id, body, at_us) VALUES ('i1', 1, 'u1', 'x', 't1', 'q', '{}', 0)",
     "INSERT INTO idempotency (principal_id, idempotency_key, fingerprint, status, answer, at_us) VALUES ('u1', 'k', 'f', 200, '{}', 0)",
@@ -120,9 +124,27 @@ macro_rules! principal {
     };
 }
 
+macro_rules! ssh_key {
+    ($values:literal) => {
+        concat!(
+            "INSERT INTO ssh_keys (public_key, version, created_us, id, tenant_id, project_id, name, fingerprint) VALUES ('line', 1, 0, ",
+            $values,
+            ")"
+        )
+    };
+}
+
 const END_C1: &str = "UPDATE allocation_resource_claims SET active_mode = NULL, released_us = 6 WHERE id = 'c1'";
 
+const PLACED: &str = "INSERT INTO decisions (id, subject_id, outcome, body, snapshot_version, at_us) VALUES ('x', 'a1', 'placed', '{}', 0, 0)";
+
 const CLAIMS: &[Case] = &[
+    after(
+        &[PLACED],
+        "a second answer to one wish",
+        Unique("decisions_one_answer"),
+        "INSERT INTO decisions (id, subject_id, outcome, body, snapshot_version, at_us) VALUES ('y', 'a1', 'refused', '{}', 0, 0)",
+    ),
     case(
         "a second active claim on a slot",
         Unique("claims_one_active_per_slot"),
@@ -437,6 +459,56 @@ const HOSTS: &[Case] = &[
     case("a drift of no slot", Reference, "UPDATE slot_drifts SET slot_id = 'zz'"),
 ];
 
+const LAUNCHES: &[Case] = &[
+    case(
+        "a key's name twice in a project",
+        Unique("ssh_keys_project_id_name_key"),
+        ssh_key!("'x', 't1', 'p1', 'laptop', 'sha2'"),
+    ),
+    case(
+        "a key twice in a project",
+        Unique("ssh_keys_project_id_fingerprint_key"),
+        ssh_key!("'x', 't1', 'p1', 'desktop', 'sha1'"),
+    ),
+    case("a key of another tenant's project", Reference, ssh_key!("'x', 't1', 'p2', 'laptop', 'sha1'")),
+    case(
+        "a profile twice",
+        Unique("slot_profiles_pkey"),
+        "INSERT INTO slot_profiles (slug, name, gpu_model, vcpus, memory_mib, min_disk_bytes, version, created_us) VALUES ('g1', 'x', 'x', 1, 1, 0, 1, 0)",
+    ),
+    case("a profile without CPUs", Check, "UPDATE slot_profiles SET vcpus = 0 WHERE slug = 'g1'"),
+    case("a profile of too many CPUs", Check, "UPDATE slot_profiles SET vcpus = 1025 WHERE slug = 'g1'"),
+    case("a profile without memory", Check, "UPDATE slot_profiles SET memory_mib = 0 WHERE slug = 'g1'"),
+    case("a profile of too much memory", Check, "UPDATE slot_profiles SET memory_mib = 16777217 WHERE slug = 'g1'"),
+    case("a profile with less than no disk", Check, "UPDATE slot_profiles SET min_disk_bytes = -1 WHERE slug = 'g1'"),
+    case("a SKU of no profile", Reference, "UPDATE skus SET profile = 'zz' WHERE id = 'q1'"),
+    after(
+        &["UPDATE skus SET profile = 'g1' WHERE id = 'q1'"],
+        "a profile goes while it is sold",
+        Reference,
+        "DELETE FROM slot_profiles WHERE slug = 'g1'",
+    ),
+    case(
+        "an allocation that may half be launched again",
+        Check,
+        "UPDATE allocations SET may_recreate = 2 WHERE id = 'a1'",
+    ),
+    case("an allocation half evacuated", Check, "UPDATE allocations SET evacuating = 2 WHERE id = 'a1'"),
+    case(
+        "an allocation that takes the place of nothing",
+        Reference,
+        "UPDATE allocations SET recreated_from = 'zz' WHERE id = 'a2'",
+    ),
+    after(
+        &["UPDATE allocations SET recreated_from = 'a1' WHERE id = 'a2'"],
+        "an allocation launched again twice",
+        Unique("allocations_recreated_once"),
+        "INSERT INTO allocations (id, tenant_id, project_id, name, sku_id, region_id, shape, gpu_count, desired, observed, state, state_since_us, version, created_us, recreated_from) VALUES ('x', 't1', 'p1', 'x', 'q1', 'r1', 'gpu_slice', 1, '{}', '{}', 'requested', 0, 1, 0, 'a1')",
+    ),
+    case("a PCIe switch below 0", Check, "UPDATE node_resource_slots SET pcie_switch = -1 WHERE id = 'l1'"),
+    case("a rail below 0", Check, "UPDATE node_resource_slots SET rail = -1 WHERE id = 'l1'"),
+];
+
 const TENANCY: &[Case] = &[
     case("a living tenant's slug twice", Unique("tenants_slug"), "UPDATE tenants SET slug = 'one' WHERE id = 't2'"),
     case(
@@ -553,7 +625,7 @@ impl Case {
 }
 
 fn cases() -> impl Iterator<Item = &'static Case> {
-    [CLAIMS, CLAIMS_MORE, SLOTS, SUPPLY, HOSTS, TENANCY].into_iter().flatten()
+    [CLAIMS, CLAIMS_MORE, SLOTS, SUPPLY, HOSTS, LAUNCHES, TENANCY].into_iter().flatten()
 }
 
 fn build(db: &Db) {
@@ -588,6 +660,8 @@ fn what_the_rules_allow_is_accepted() {
         &[
             "INSERT INTO node_tasks (id, node_id, allocation_id, kind, fence_incarnation, fence_generation, attempt, state, state_since_us, input, deadline_us, version, created_us) VALUES ('x', 'n1', NULL, 'discover', 1, 0, 2, 'pending', 0, '{}', 9, 1, 0), ('y', 'n2', NULL, 'discover', 1, 0, 1, 'pending', 0, '{}', 9, 1, 0)",
         ],
+        &[ssh_key!("'x', 't2', 'p2', 'laptop', 'sha1'"), ssh_key!("'y', 't1', 'p1', 'desktop', 'sha2'")],
+        &["UPDATE node_resource_slots SET pcie_switch = 0, rail = 0 WHERE id IN ('l1', 'l2')"],
         &["UPDATE tenants SET state = 'deleted' WHERE id = 't1'", "UPDATE tenants SET slug = 'one' WHERE id = 't2'"],
         &["UPDATE members SET removed_us = 1 WHERE id = 'm1'", member!("'x', 't1', NULL, 'u1', 'viewer'")],
         &["UPDATE principals SET removed_us = 1 WHERE id = 'u1'", principal!("'x', 'user', 'ada', NULL, NULL")],

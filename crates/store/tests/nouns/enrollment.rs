@@ -10,7 +10,7 @@ use store::{Db, Page, StoreError, certificates, enrollment, incidents, living, n
 
 use crate::world::{changes, fresh, node, read, site, tick, word, write};
 
-fn token(db: &Db, pool_id: &PoolId, lifetime_s: i64) -> EnrollmentTokenId {
+pub fn token(db: &Db, pool_id: &PoolId, lifetime_s: i64) -> EnrollmentTokenId {
     let (id, pool_id, name, hash) = (fresh!(EnrollmentTokenId), pool_id.clone(), word("host"), word("hash"));
     let made = id.clone();
     write(db, move |tx, stamp| {

@@ -4,17 +4,22 @@ use model::allocation::State;
 use model::event::Noun;
 use model::identity::MemberRole;
 use model::sku::CapacityShape;
+use model::supply::GpuModel;
 use model::task::TaskKind;
+use model::text::Slug;
 use store::audit::AuditRow;
 use store::invariants::{self, Rules, Violation};
 use store::operations::OperationNew;
+use store::slot_profiles::SlotProfileTerms;
 use store::testing::both_engines;
-use store::{Db, Dialect, StoreError, Tx, audit, events, idempotency, operations, regions};
+use store::{Db, Dialect, StoreError, Tx, audit, events, idempotency, operations, regions, slot_profiles, ssh_keys};
 
+use crate::enrollment;
 use crate::identity::token;
+use crate::launches::add_key;
 use crate::world::{
-    enter, fresh, member, node, ordered, placed, read, released, releasing, request, site, slots_on, started, tenant,
-    tick, user, word, write,
+    Site, decide, enter, fresh, member, node, ordered, placed, read, released, releasing, request, site, slots_on,
+    started, tenant, tick, user, word, write,
 };
 
 /// The rules of a platform on which these tests' moves are the whole graph, and every proof here is well signed.
@@ -60,9 +65,14 @@ pub fn busy(db: &Db) {
     releasing(db, &leaving);
     ordered(db, &leaving, TaskKind::SliceVmRelease);
     let refused = request(db, &site, CapacityShape::GpuSlice, 8);
-    write(db, move |tx, stamp| enter(tx, stamp, &refused, State::Refused, None)).unwrap();
+    write(db, move |tx, stamp| {
+        enter(tx, stamp, &refused, State::Refused, None)?;
+        decide(tx, &refused, "refused", stamp.now)
+    })
+    .unwrap();
     request(db, &site, CapacityShape::GpuSlice, 1);
     slots_on(db, &node(db, &site.pool_id), 1);
+    brought(db, &site);
     tenant(db);
     let asker = user(db);
     member(db, &asker, &site.tenant_id, Some(&site.project_id), MemberRole::ProjectMember);
@@ -105,12 +115,32 @@ pub fn busy(db: &Db) {
             at: stamp.now,
         };
         idempotency::insert(tx, &asker, "key", &kept)?;
+        audit::chain_batch(tx, 100)?;
+        events::number_batch(tx, 1000).map(drop)
+    })
+    .unwrap();
+}
+
+/// What comes and goes around launches: a key that stays, one that goes, a profile that was changed, a host that is
+/// expected, a region that is gone.
+fn brought(db: &Db, site: &Site) {
+    enrollment::token(db, &site.pool_id, 600);
+    let of = (&site.tenant_id, &site.project_id);
+    add_key(db, of, "stays", "SHA256:stays").unwrap();
+    let goes = add_key(db, of, "goes", "SHA256:goes").unwrap();
+    let slug: Slug = word("profile").parse().unwrap();
+    write(db, move |tx, stamp| {
+        let key = ssh_keys::get(tx, &goes)?.unwrap();
+        ssh_keys::delete(tx, stamp, &key)?;
         let gone = fresh!(RegionId);
         regions::insert(tx, stamp, &gone, &word("gone").parse().unwrap(), &"Gone".parse().unwrap(), true)?;
         let region = regions::get(tx, &gone)?.unwrap();
         regions::delete(tx, stamp, &region)?;
-        audit::chain_batch(tx, 100)?;
-        events::number_batch(tx, 1000).map(drop)
+        let terms =
+            SlotProfileTerms { name: "Slot".parse().unwrap(), vcpus: 24, memory_mib: 65_536, min_disk_bytes: 0 };
+        slot_profiles::insert(tx, stamp, &slug, GpuModel::H200Sxm, &terms)?;
+        let profile = slot_profiles::get(tx, &slug)?.unwrap();
+        slot_profiles::update(tx, stamp, &profile, &SlotProfileTerms { vcpus: 32, ..terms }).map(drop)
     })
     .unwrap();
 }
@@ -332,6 +362,18 @@ const CORRUPTIONS: &[Corruption] = &[
         by: &["UPDATE wipe_proofs SET body = '{}'"],
     },
     Corruption {
+        what: "a place that nobody decided about",
+        says: "is running and no decision says why",
+        breaks: "I19",
+        by: &["DELETE FROM decisions WHERE outcome = 'placed'"],
+    },
+    Corruption {
+        what: "a refusal without a reason",
+        says: "is refused and no decision says why",
+        breaks: "I19",
+        by: &["UPDATE decisions SET outcome = 'placed'"],
+    },
+    Corruption {
         what: "an order that succeeded without an answer",
         says: "without an answer",
         breaks: "I20",
@@ -377,6 +419,12 @@ const CORRUPTIONS: &[Corruption] = &[
         by: &["UPDATE allocations SET state = 'failed' WHERE state = 'running'"],
     },
     Corruption {
+        what: "a key that outlives its project",
+        says: "is left in project",
+        breaks: "I21",
+        by: &["UPDATE projects SET state = 'deleted'"],
+    },
+    Corruption {
         what: "a lost event",
         says: "is at version",
         breaks: "I22",
@@ -387,6 +435,24 @@ const CORRUPTIONS: &[Corruption] = &[
         says: "with 0 events",
         breaks: "I22",
         by: &["DELETE FROM events WHERE noun = 'tenant'"],
+    },
+    Corruption {
+        what: "a key that was changed without a word",
+        says: "is at version 2 with 1 events",
+        breaks: "I9",
+        by: &["UPDATE ssh_keys SET version = version + 1"],
+    },
+    Corruption {
+        what: "a profile that was changed without a word",
+        says: "is at version 2 with 1 events",
+        breaks: "I22",
+        by: &["DELETE FROM events WHERE noun = 'slot_profile' AND change = 'updated'"],
+    },
+    Corruption {
+        what: "a key that is gone without a word",
+        says: "the ssh_key is gone",
+        breaks: "I22",
+        by: &["DELETE FROM ssh_keys"],
     },
     Corruption {
         what: "a gap in the sequence",
@@ -435,6 +501,25 @@ const CORRUPTIONS: &[Corruption] = &[
         breaks: "I26",
         says: "project",
         by: &["UPDATE audit SET tenant_id = NULL WHERE action = 'project.update'"],
+    },
+    Corruption {
+        what: "an event about a key that is told to another tenant",
+        breaks: "I26",
+        says: "about public key",
+        by: &["UPDATE events SET tenant_id = NULL WHERE noun = 'ssh_key'"],
+    },
+    Corruption {
+        what: "a key of another tenant's project",
+        breaks: "I26",
+        says: "its project in",
+        by: &["UPDATE ssh_keys SET tenant_id = (SELECT MAX(id) FROM tenants)"],
+    },
+    Corruption {
+        what: "an allocation that takes the place of another project's",
+        breaks: "I26",
+        says: "takes the place of allocation",
+        by: &["UPDATE allocations SET recreated_from = (SELECT MIN(id) FROM allocations), project_id = 'prj_other' \
+             WHERE id = (SELECT MAX(id) FROM allocations)"],
     },
     Corruption {
         what: "a member of another tenant's project",
@@ -505,6 +590,21 @@ fn every_corruption_is_found_by_the_rule_it_breaks() {
             assert!(found.iter().all(|violation| !violation.subject.is_empty() && !violation.detail.is_empty()));
         }
         assert_eq!(read(&db, |tx| invariants::check_all(tx, &rules())), [], "everything was rolled back");
+    });
+}
+
+#[test]
+fn the_versions_of_every_noun_are_looked_at() {
+    both_engines(|db| {
+        busy(&db);
+        for noun in Noun::ALL {
+            let seen: Result<(), Seen> = db.write(move |tx| {
+                tx.execute("DELETE FROM events WHERE noun = $1", &[noun.as_str().into()])?;
+                Err(Seen::Found(invariants::check_history(tx, &rules())?))
+            });
+            let Err(Seen::Found(found)) = seen else { panic!("{:?}: {noun}: {seen:?}", db.dialect()) };
+            assert!(found.iter().any(|violation| violation.detail.contains("with 0 events")), "{noun}: {found:?}");
+        }
     });
 }
 

@@ -7,6 +7,7 @@ mod enrollment;
 mod hosts;
 mod identity;
 mod invariants;
+mod launches;
 mod living;
 mod placement;
 mod planted;

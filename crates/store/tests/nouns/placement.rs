@@ -154,6 +154,26 @@ fn claims_keep_their_order_whatever_the_clocks_say() {
 }
 
 #[test]
+fn a_slice_begins_after_the_whole_node_was_given_back_whatever_the_clocks_say() {
+    both_engines(|db| {
+        let site = site(&db, 1);
+        let metal = request(&db, &site, CapacityShape::Baremetal, 8);
+        assert_eq!(take_node(&db, &site, &metal), Ok(true));
+        let late = tick().plus_seconds(60);
+        assert_eq!(write(&db, move |tx, _| claims::end_of_allocation(tx, &metal, late)), Ok(1));
+        let (slice, at) = (request(&db, &site, CapacityShape::GpuSlice, 1), site.clone());
+        let taken = write(&db, move |tx, stamp| {
+            let slot_id = at.slot_ids[0].clone();
+            let claim = SlotClaim { id: fresh!(ClaimId), slot_id, fence: 1, snapshot: "{}".into() };
+            claims::take_slots(tx, &slice, &at.node_id, std::slice::from_ref(&claim), stamp.now)
+        });
+        assert_eq!(taken, Ok(true));
+        let slot_id = site.slot_ids[0].clone();
+        assert_eq!(read(&db, move |tx| claims::of_slot(tx, &slot_id, 1)).remove(0).claimed, late);
+    });
+}
+
+#[test]
 fn of_two_last_claims_that_end_together_one_frees_the_node() {
     both_engines(|db| {
         for _ in 0..8 {

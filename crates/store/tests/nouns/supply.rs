@@ -301,9 +301,13 @@ fn the_fleet_is_loaded_whole_or_by_node() {
             ]
         );
         let id = site.node_id.clone();
-        let one = read(&db, move |tx| fleet::load_node(tx, &id));
+        let one = read(&db, move |tx| fleet::load_nodes(tx, [&id]));
         assert_eq!((one.nodes, one.slots), (vec![first.clone()], all.slots[..2].to_vec()));
+        assert_eq!((one.claims.len(), &one.claims[0].slot_id), (1, &Some(site.slot_ids[0].clone())));
+        assert_eq!(one.claims, all.claims, "the other node carries nothing");
+        let slot_ids = site.slot_ids.clone();
+        assert_eq!(read(&db, move |tx| fleet::nodes_of_slots(tx, &slot_ids)), [site.node_id.clone()]);
         let absent = fresh!(NodeId);
-        assert_eq!(read(&db, move |tx| fleet::load_node(tx, &absent)), fleet::Fleet::default());
+        assert_eq!(read(&db, move |tx| fleet::load_nodes(tx, [&absent])), fleet::Fleet::default());
     });
 }

@@ -3,7 +3,7 @@
 
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 
-use model::allocation::State;
+use model::allocation::{AllocationTerms, State};
 use model::identity::{MemberRole, PrincipalKind};
 use model::proof::{Proof, StepEvidence, WipeStep};
 use model::sku::CapacityShape;
@@ -18,7 +18,9 @@ use store::claims::SlotClaim;
 use store::slots::{SlotNew, SlotParts, SlotRow};
 use store::tasks::{TaskNew, TaskRow};
 use store::{Db, Scope, Stamp, StoreError, Tx};
-use store::{allocations, claims, members, nodes, pools, principals, projects, regions, skus, slots, tasks, tenants};
+use store::{
+    allocations, claims, decisions, members, nodes, pools, principals, projects, regions, skus, slots, tasks, tenants,
+};
 
 static NEXT: AtomicU64 = AtomicU64::new(1);
 static CLOCK: AtomicI64 = AtomicI64::new(1_769_860_800_000_000);
@@ -165,6 +167,7 @@ pub fn terms() -> skus::SkuTerms {
     skus::SkuTerms {
         name: "H200 slice".parse().unwrap(),
         gpu_counts: vec![1, 2, 4, 8],
+        profile: None,
         vcpus_per_gpu: 24,
         memory_mib_per_gpu: 65_536,
         price_micros_per_gpu_hour: 3_500_000,
@@ -183,6 +186,8 @@ pub fn parts() -> SlotParts {
         fabric_claim_mode: FabricClaimMode::PerSlotVf,
         fabric_vf_pci_address: Some(word("vf-")),
         numa_node: Some(0),
+        pcie_switch: Some(0),
+        rail: Some(0),
         partition_ids: "[]".into(),
         capacity_metadata: "{}".into(),
     }
@@ -267,6 +272,8 @@ pub fn request(db: &Db, site: &Site, shape: CapacityShape, gpu_count: i64) -> Al
             region_id: &site.region_id,
             shape,
             gpu_count,
+            terms: &AllocationTerms::default(),
+            recreated_from: None,
         };
         allocations::insert(tx, stamp, new)
     })
@@ -310,7 +317,21 @@ pub fn place(
         return Ok(false);
     }
     enter(tx, stamp, id, State::Reserved, Some(node_id))?;
+    decide(tx, id, "placed", stamp.now)?;
     Ok(true)
+}
+
+/// A decision about a place, as the applier stores one.
+pub fn decide(tx: &mut Tx<'_>, id: &AllocationId, outcome: &str, at: Timestamp) -> Result<(), StoreError> {
+    let row = decisions::DecisionRow {
+        id: fresh!(DecisionId),
+        subject_id: id.to_string(),
+        outcome: outcome.into(),
+        body: "{}".into(),
+        snapshot_version: 0,
+        at,
+    };
+    decisions::insert(tx, &row)
 }
 
 /// An allocation that holds the given slots.

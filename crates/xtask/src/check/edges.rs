@@ -17,8 +17,8 @@ const ROOMS: &[Room] = &[
     Room { name: "topology", may_use: &["model"], tests_may_use: &[] },
     Room { name: "engine", may_use: &["model", "topology"], tests_may_use: &[] },
     Room { name: "lifecycle", may_use: &["model"], tests_may_use: &[] },
-    // What discovery finds is part of the contract, so its types are the pure room's own.
-    Room { name: "api", may_use: &["model", "topology"], tests_may_use: &[] },
+    // What discovery finds and what a decision counts are part of the contract, so their types are the pure rooms' own.
+    Room { name: "api", may_use: &["model", "topology", "engine"], tests_may_use: &[] },
     Room { name: "store", may_use: &["model"], tests_may_use: &[] },
     Room {
         name: "control",

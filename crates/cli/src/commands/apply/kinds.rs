@@ -233,8 +233,12 @@ pub struct Sku {
     gpu_model: GpuModel,
     #[serde(deserialize_with = "super::file::counts")]
     pub gpu_counts: Vec<GpuCount>,
-    vcpus_per_gpu: VcpusPerGpu,
-    memory_mib_per_gpu: MemoryMibPerGpu,
+    #[serde(default, deserialize_with = "api::endpoint::not_null", skip_serializing_if = "Option::is_none")]
+    profile: Option<Slug>,
+    #[serde(default, deserialize_with = "api::endpoint::not_null", skip_serializing_if = "Option::is_none")]
+    vcpus_per_gpu: Option<VcpusPerGpu>,
+    #[serde(default, deserialize_with = "api::endpoint::not_null", skip_serializing_if = "Option::is_none")]
+    memory_mib_per_gpu: Option<MemoryMibPerGpu>,
     price_micros_per_gpu_hour: PriceMicrosPerGpuHour,
     #[serde(default, deserialize_with = "api::endpoint::not_null", skip_serializing_if = "Option::is_none")]
     enabled: Option<bool>,
@@ -242,7 +246,8 @@ pub struct Sku {
 
 impl Kind for Sku {
     const NOUN: &'static str = "sku";
-    const FIXED: &'static [&'static str] = &["shape", "gpu_model", "gpu_counts", "vcpus_per_gpu", "memory_mib_per_gpu"];
+    const FIXED: &'static [&'static str] =
+        &["shape", "gpu_model", "gpu_counts", "profile", "vcpus_per_gpu", "memory_mib_per_gpu"];
     type View = SkuView;
     type Create = SkuCreate;
     type Update = SkuUpdate;
@@ -267,7 +272,7 @@ impl Kind for Sku {
         SkuPath { sku_id: view.id.clone() }
     }
     fn create(&self, _: &Known) -> Option<Request<Self::Create>> {
-        let Self { slug, name, gpu_counts, .. } = self.clone();
+        let Self { slug, name, gpu_counts, profile, .. } = self.clone();
         let (shape, gpu_model, vcpus_per_gpu) = (self.shape, self.gpu_model, self.vcpus_per_gpu);
         let (memory_mib_per_gpu, price_micros_per_gpu_hour) = (self.memory_mib_per_gpu, self.price_micros_per_gpu_hour);
         let body = SkuCreateBody {
@@ -276,6 +281,7 @@ impl Kind for Sku {
             shape,
             gpu_model,
             gpu_counts,
+            profile,
             vcpus_per_gpu,
             memory_mib_per_gpu,
             price_micros_per_gpu_hour,

@@ -5,13 +5,16 @@ use api::{
     Code,
     supply::{CandidateView, SlotApproveBody},
 };
-use model::{SlotId, supply::FabricClaimMode};
+use model::{
+    SlotId,
+    supply::{FabricClaimMode, GpuModel},
+};
 use store::{
     StoreError, Tx,
     discoveries::{self, DiscoveryRow},
     grants,
     nodes::NodeRow,
-    pools,
+    pools, slot_profiles,
     slots::{self, Approval, Marks, SlotParts, SlotRow},
 };
 use topology::{
@@ -37,6 +40,12 @@ pub(super) struct Evidence {
     readiness: Option<Readiness>,
     partitions: Option<Partitions>,
     grants: Vec<DiskGrant>,
+    min_disk_bytes: u64,
+}
+
+/// What slots of a GPU are made of, by the short name of their profile.
+pub(super) fn profile_of(gpu_model: GpuModel) -> String {
+    format!("{gpu_model}-slice")
 }
 
 /// A slot that somebody wants: its devices, and its GPU's own name as far as the host shows it.
@@ -65,7 +74,10 @@ impl Evidence {
         // A grant is the proof on record that what is on the disk may go, whoever used it.
         let granted =
             |row: grants::GrantRow| DiskGrant { nvme_identity: row.nvme_identity, kind: DiskGrantKind::Remap };
+        let profile = profile_of(node.gpu_model).parse().map_err(corrupt("nodes.gpu_model"))?;
+        let profile = slot_profiles::get(tx, &profile)?;
         Ok(Self {
+            min_disk_bytes: profile.and_then(|of| u64::try_from(of.terms.min_disk_bytes).ok()).unwrap_or(0),
             found,
             slots: slots::of_node(tx, &node.id)?,
             range: range.map_err(corrupt("pools.private_range"))?,
@@ -128,7 +140,7 @@ impl Evidence {
         let others = self.slots.iter().chain(elsewhere).filter(|slot| Some(&slot.id) != own);
         let taken: Vec<TakenSlot> = others.map(|slot| self.taken(slot)).collect();
         let (devices, gpu_uuid) = (wanted.devices.clone(), wanted.gpu_uuid.clone());
-        let request = SlotRequest { devices, gpu_uuid, pool_range: self.range };
+        let request = SlotRequest { devices, gpu_uuid, pool_range: self.range, min_disk_bytes: self.min_disk_bytes };
         let mut refusals =
             topology::validate(&request, self.discovery(), self.readiness.as_ref(), &taken, &self.grants);
         let gpu_unknown = |rule: &Rule| {
@@ -185,10 +197,9 @@ impl Evidence {
     /// A slot's row and the record of its approval.
     pub(super) fn approved(&self, wanted: &Wanted, by: &str) -> Result<(SlotParts, Approval), StoreError> {
         let Wanted { devices, gpu_uuid } = wanted;
-        let record = match self.discovery() {
-            Some(discovery) => ApprovedSlot::at_approval(devices.clone(), gpu_uuid.clone(), discovery),
-            None => return Err(StoreError::NotFound),
-        };
+        let discovery = self.discovery().ok_or(StoreError::NotFound)?;
+        let record = ApprovedSlot::at_approval(devices.clone(), gpu_uuid.clone(), discovery);
+        let locality = topology::locality(devices, discovery);
         let fabric = devices.fabric_claim_mode == FabricClaimMode::PerSlotVf;
         let ids = devices.gpu_module_id.and_then(|module| Some(self.partitions.as_ref()?.ids_with(module)));
         let parts = SlotParts {
@@ -201,6 +212,8 @@ impl Evidence {
             fabric_claim_mode: devices.fabric_claim_mode,
             fabric_vf_pci_address: devices.fabric_vf_pci_address.clone().filter(|_| fabric),
             numa_node: devices.numa_node.map(i64::from),
+            pcie_switch: locality.pcie_switch.map(i64::from),
+            rail: locality.rail.map(i64::from).filter(|_| fabric),
             partition_ids: write_json(&ids.unwrap_or_default())?,
             capacity_metadata: "{}".to_owned(),
         };

@@ -18,7 +18,7 @@ use store::{
 
 use super::{
     super::fleet::slot_answer,
-    approval::{Evidence, Wanted, is_gap, refused, taken_meanwhile},
+    approval::{Evidence, Wanted, is_gap, profile_of, refused, taken_meanwhile},
     caller_name,
 };
 use crate::{
@@ -103,7 +103,7 @@ fn new_slot(ctx: &mut Ctx<'_, '_>, evidence: &Evidence, wanted: &Wanted, availab
     Ok(SlotNew {
         id: SlotId::from_parts(ctx.stamp.now, ctx.stamp.bits()),
         node_id: evidence.node.id.clone(),
-        profile: format!("{}-slice", evidence.node.gpu_model),
+        profile: profile_of(evidence.node.gpu_model),
         available,
         parts,
         approval: Some(approval),

@@ -249,6 +249,41 @@ fn every_complete_candidate_is_approved_at_once_and_the_rest_is_told() {
 }
 
 #[test]
+fn an_approved_slot_knows_its_switch_and_its_rail_and_learns_them_anew() {
+    both_engines(|db| {
+        let fleet = Fleet::on(db);
+        let node = fleet.approved(1);
+        let rows = |fleet: &Fleet| {
+            let id = node.clone();
+            fleet.world.db.read(move |tx: &mut store::Tx<'_>| store::slots::of_node(tx, &id)).unwrap()
+        };
+        // On this board every GPU has a switch of its own, with a port of the fabric beside it.
+        let mut places = rows(&fleet);
+        places.sort_by(|a, b| a.parts.gpu_pci_address.cmp(&b.parts.gpu_pci_address));
+        for (slot, number) in places.iter().zip(0i64..) {
+            assert_eq!((slot.parts.pcie_switch, slot.parts.rail), (Some(number), Some(number)), "{:?}", slot.parts);
+        }
+        assert!(places.len() > 1);
+        // A row from before these were kept has none; approving it again fills them in.
+        let forget = "UPDATE node_resource_slots SET pcie_switch = NULL, rail = NULL";
+        fleet.world.db.write(move |tx: &mut store::Tx<'_>| tx.execute(forget, &[])).unwrap();
+        assert!(rows(&fleet).iter().all(|slot| slot.parts.pcie_switch.is_none() && slot.parts.rail.is_none()));
+        let slot = &places[1];
+        let at = fleet.discovery(&node)["candidates"]
+            .as_array()
+            .and_then(|all| all.iter().position(|candidate| candidate["slot_id"] == slot.id.as_str()))
+            .unwrap();
+        let path = format!("/api/v1/admin/resource-slots/{}/approve", slot.id);
+        let request = control::front_door::Request::new("POST", &path).bearer(&fleet.world.operator.secret);
+        let request = request.key(&fleet.world.key()).if_match(slot.version);
+        let again = fleet.world.send(request.json(fleet.wish(&node, at).to_string()));
+        assert_eq!(again.status, 200, "{}", body(&again));
+        let known = rows(&fleet).into_iter().find(|row| row.id == slot.id).unwrap();
+        assert_eq!((known.parts.pcie_switch, known.parts.rail), (Some(1), Some(1)));
+    });
+}
+
+#[test]
 fn a_report_about_another_nodes_devices_is_refused_whole() {
     both_engines(|db| {
         let fleet = Fleet::on(db);

@@ -18,12 +18,17 @@ fn everybody_reads_what_can_be_had_in_counts() {
         let response = world.get(who, "/api/v1/availability");
         let told = String::from_utf8_lossy(&response.body).into_owned();
         assert_eq!(response.status, 200, "{told}");
-        let items = body(&response)["items"].clone();
+        let mut items = body(&response)["items"].clone();
+        let operator = [&world.auditor.secret, &world.operator.secret].contains(&&who.secret);
+        for more in ["pools", "skus"] {
+            let shown = items[0].as_object_mut().unwrap().remove(more);
+            assert_eq!(shown.is_some(), operator, "{more} are for operators");
+        }
         assert_eq!(
             items,
             json!([{
                 "region_id": world.region, "region": "eu-1", "enabled": true, "gpu_model": "h200-sxm", "slice_gpus": 16,
-                "largest_slice_gpus": 8, "whole_nodes": 2,
+                "largest_slice_gpus": 8, "whole_nodes": 2, "forecast": [],
                 "projected": "16 H200 available in eu-1, largest set on one node 8",
             }])
         );

@@ -1,0 +1,206 @@
+//! Launching: the plan with its price first, then a question, then the wish, then every step until it runs.
+
+use api::{
+    allocation::{AllocationLaunch, AllocationLaunchBody},
+    placement::{AllocationPlan, PlanView},
+    ssh_key::SshKeyList,
+    tenancy::ProjectPath,
+};
+use clap::Args;
+use model::{
+    SshKeyId,
+    allocation::{Label, Labels, PlacementWishes},
+    number::GpuCount,
+    placement::{CoTenancy, Spread},
+    text::Slug,
+    time::UtcTime,
+};
+
+use crate::{
+    args::{Consent, Keyed, Waiting, examples, words},
+    confirm::confirm,
+    failure::Failure,
+    resolve, safe,
+    session::{Extra, Session},
+};
+
+/// What to launch.
+#[derive(Debug, Args)]
+#[command(after_help = examples![
+    "gpuaas launch trainer --project aurora/vision --sku h200-sxm-slice --gpus 2 --region eu-north --ssh-key laptop",
+    "gpuaas launch trainer --project aurora/vision --sku h200-sxm-slice --gpus 4 --region eu-north --dry-run",
+    "gpuaas launch node --project aurora/vision --sku h200-sxm-baremetal --gpus 8 --region eu-north --yes --no-wait -o json",
+    "gpuaas launch web-1 --project aurora/vision --sku h200-sxm-slice --gpus 1 --region eu-north --group web --spread require --yes",
+])]
+pub struct Launch {
+    /// A name for it; need not be unique
+    name: Slug,
+    /// Id, tenant/slug, or a slug that only one project has
+    #[arg(long)]
+    project: String,
+    /// Id or slug of the SKU
+    #[arg(long)]
+    sku: String,
+    /// How many GPUs; one of the SKU's counts
+    #[arg(long, value_name = "N")]
+    gpus: GpuCount,
+    /// Id or slug of the region
+    #[arg(long)]
+    region: String,
+    /// Id or name of a public key of the project; give it again for more
+    #[arg(long = "ssh-key", value_name = "KEY")]
+    ssh_keys: Vec<String>,
+    /// A word to find it by; give it again for more
+    #[arg(long = "label", value_name = "KEY=VALUE", value_parser = label)]
+    labels: Vec<Label>,
+    /// Only in this pool: id or slug
+    #[arg(long)]
+    pool: Option<String>,
+    /// The group of the project that it belongs to
+    #[arg(long)]
+    group: Option<Slug>,
+    /// How it lies to the others of its group
+    #[arg(long, default_value = "none", value_parser = words!(Spread))]
+    spread: Spread,
+    /// Whose slices may be on the same node
+    #[arg(long, default_value = "any", value_parser = words!(CoTenancy))]
+    co_tenancy: CoTenancy,
+    /// When it is given back by itself, in UTC [default: never]
+    #[arg(long, value_name = "TIME")]
+    lease_ends_at: Option<UtcTime>,
+    /// It may be stopped and launched again elsewhere when its node is evacuated
+    #[arg(long)]
+    may_recreate: bool,
+    /// Only show what would happen, here and elsewhere, and what it would cost
+    #[arg(long)]
+    dry_run: bool,
+    #[command(flatten)]
+    consent: Consent,
+    #[command(flatten)]
+    waiting: Waiting,
+    #[command(flatten)]
+    keyed: Keyed,
+}
+
+/// A label as people write it.
+pub(super) fn label(text: &str) -> Result<Label, String> {
+    let (key, value) = text.split_once('=').ok_or("expected KEY=VALUE")?;
+    Ok(Label {
+        key: key.parse().map_err(|error: model::text::BadText| format!("{key}: {error}"))?,
+        value: value.parse().map_err(|error: model::text::BadText| format!("{value}: {error}"))?,
+    })
+}
+
+async fn body(session: &Session, path: &ProjectPath, launch: &Launch) -> Result<AllocationLaunchBody, Failure> {
+    let pool_id = match &launch.pool {
+        Some(pool) => Some(resolve::pool(session, pool).await?),
+        None => None,
+    };
+    let labels = Labels::try_from(launch.labels.clone()).map_err(|error| Failure::Usage(error.to_string()))?;
+    Ok(AllocationLaunchBody {
+        name: launch.name.clone(),
+        sku_id: resolve::sku(session, &launch.sku).await?,
+        gpu_count: launch.gpus,
+        region_id: resolve::region(session, &launch.region).await?,
+        ssh_key_ids: keys(session, path, &launch.ssh_keys).await?,
+        labels,
+        placement: PlacementWishes {
+            pool_id,
+            group: launch.group.clone(),
+            spread: launch.spread,
+            co_tenancy: launch.co_tenancy,
+        },
+        lease_ends_at: launch.lease_ends_at,
+        may_recreate: launch.may_recreate,
+    })
+}
+
+/// Public keys of the project by id or name.
+async fn keys(session: &Session, path: &ProjectPath, names: &[String]) -> Result<Vec<SshKeyId>, Failure> {
+    let mut found = Vec::with_capacity(names.len());
+    let mut known = None;
+    for name in names {
+        if let Ok(id) = name.parse() {
+            found.push(id);
+            continue;
+        }
+        if known.is_none() {
+            known = Some(session.list::<SshKeyList, _>(path.clone()).await?);
+        }
+        let key = known.iter().flatten().find(|key| key.name.as_str() == name);
+        let key = key.ok_or_else(|| Failure::NotFound(format!("the project has no public key called `{name}`")))?;
+        found.push(key.id.clone());
+    }
+    Ok(found)
+}
+
+/// Asks for GPUs.
+pub async fn launch(session: &Session, launch: Launch) -> Result<(), Failure> {
+    let path = ProjectPath { project_id: resolve::project(session, &launch.project).await? };
+    let body = body(session, &path, &launch).await?;
+    if launch.dry_run {
+        let plan = session.send::<AllocationPlan>(path, body, Extra::default()).await?;
+        return session.print(&plan);
+    }
+    if !launch.consent.yes {
+        let plan = session.send::<AllocationPlan>(path.clone(), body.clone(), Extra::default()).await?;
+        session.note(&told(&launch, &plan));
+        confirm(&launch.consent, question(&plan))?;
+    }
+    let operation = session.send::<AllocationLaunch>(path, body, Extra::keyed(&launch.keyed)).await?;
+    session.follow_and_print(operation, &launch.waiting).await
+}
+
+fn question(plan: &PlanView) -> &'static str {
+    if plan.admitted && plan.fits { "Launch it?" } else { "Launch it all the same?" }
+}
+
+/// A plan in a few lines.
+fn told(launch: &Launch, plan: &PlanView) -> String {
+    let mut lines = vec![
+        format!(
+            "{}: {} × {} as {}, {} vCPUs, {} MiB, in {}",
+            launch.name, launch.gpus, plan.gpu_model, launch.sku, plan.vcpus, plan.memory_mib, launch.region
+        ),
+        format!(
+            "{} an hour, {} for 730 hours",
+            money(plan.price.micros_per_hour),
+            money(plan.price.micros_per_730_hours)
+        ),
+        plan.projected.clone(),
+    ];
+    if !plan.fits {
+        let fitting = plan.elsewhere.iter().filter(|other| other.fits);
+        lines.extend(fitting.map(|other| {
+            let (count, price) = (other.gpu_count, money(other.price.micros_per_hour));
+            format!("it would fit in {} as {} × {count}, {price} an hour", other.region, other.sku)
+        }));
+    }
+    lines.iter().map(|line| safe::line(line).into_owned()).collect::<Vec<_>>().join("\n")
+}
+
+/// Millionths as units with two decimals, rounded up: nobody is told less than they will pay.
+fn money(micros: i64) -> String {
+    const CENT: i64 = 10_000;
+    let cents = micros / CENT + i64::from(micros % CENT > 0);
+    format!("{}.{:02}", cents / 100, cents % 100)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn prices_are_never_told_too_low() {
+        let told = [0, 1, 10_000, 3_500_000, 3_500_001, 7_300_000_000].map(money);
+        assert_eq!(told, ["0.00", "0.01", "0.01", "3.50", "3.51", "7300.00"]);
+    }
+
+    #[test]
+    fn labels_are_written_with_an_equals_sign() {
+        assert_eq!(label("team=vision").map(|label| label.value.to_string()), Ok("vision".to_owned()));
+        for bad in ["team", "=x", "team=", "te am=x", "team=a b"] {
+            assert!(label(bad).is_err(), "{bad}");
+        }
+    }
+}
