@@ -8,9 +8,15 @@ mod agents;
 mod commits;
 mod discovery;
 mod disk;
+mod engine_speed;
 mod figure;
+mod ground;
 mod http;
+mod launches;
+mod made_fleet;
+mod placements;
 mod process;
+mod quality;
 mod server;
 mod start;
 
@@ -26,8 +32,11 @@ fn main() -> ExitCode {
     }
     let is_wanted = |name: &str| wanted.is_empty() || wanted.iter().any(|word| word == name);
     let (mut foundation, mut supply) = (Report::new("foundation"), Report::new("supply"));
-    let outcome = measure_foundation(&mut foundation, is_wanted).and_then(|()| measure_supply(&mut supply, is_wanted));
-    for report in [foundation, supply] {
+    let mut placement = Report::new("placement");
+    let outcome = measure_foundation(&mut foundation, is_wanted)
+        .and_then(|()| measure_supply(&mut supply, is_wanted))
+        .and_then(|()| measure_placement(&mut placement, is_wanted));
+    for report in [foundation, supply, placement] {
         if let Err(why) = report.write() {
             figure::complain(&format!("the report could not be written: {why}"));
             return ExitCode::FAILURE;
@@ -69,5 +78,20 @@ fn measure_supply(report: &mut Report, is_wanted: impl Fn(&str) -> bool) -> Resu
     if is_wanted("agents") {
         agents::measure(report)?;
     }
+    Ok(())
+}
+
+fn measure_placement(report: &mut Report, is_wanted: impl Fn(&str) -> bool) -> Result<(), String> {
+    if is_wanted("engine") {
+        engine_speed::measure(report)?;
+    }
+    if is_wanted("quality") {
+        let quick = std::env::args().any(|word| word == "quick");
+        quality::measure(report, if quick { quality::QUICK } else { quality::FULL })?;
+    }
+    // `placements` is both engines, `placements-sqlite` one of them.
+    let on = |part: &str, engine: &str| is_wanted(part) || is_wanted(&format!("{part}-{engine}"));
+    let alone = placements::measure(report, |engine| on("placements", engine))?;
+    launches::measure(report, alone, |engine| on("launches", engine))?;
     Ok(())
 }
