@@ -61,8 +61,10 @@ fn drawn(title: &str, table: &[(u64, Vec<Outcome>)], value: impl Fn(&Outcome) ->
         for (at, ((_, name), colour)) in ALL.iter().zip(COLOURS).enumerate() {
             let line = ShapeStyle::from(colour).stroke_width(2);
             let points = table.iter().filter_map(|(load, of)| Some((*load, value(of.get(at)?).min(top))));
+            let beyond = table.iter().any(|(_, of)| of.get(at).is_some_and(|outcome| value(outcome) > top));
+            let label = if beyond { format!("{name} (beyond the scale)") } else { (*name).to_owned() };
             let sample = move |(x, y)| PathElement::new([(x, y), (x + 18, y)], line);
-            chart.draw_series(LineSeries::new(points, line))?.label(*name).legend(sample);
+            chart.draw_series(LineSeries::new(points, line))?.label(label).legend(sample);
         }
         let mut names = chart.configure_series_labels();
         names.position(SeriesLabelPosition::MiddleLeft).background_style(WHITE.mix(0.8)).label_font((FONT, 13));
