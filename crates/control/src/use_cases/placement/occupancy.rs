@@ -12,10 +12,7 @@ use store::{
     Page, StoreError, Tx, claims, nodes, nodes::NodeRow, pools, pools::PoolRow, regions, standing, standing::Standing,
 };
 
-use crate::{
-    front_door::{Answer, Ctx, Input, Refusal, Route, route},
-    snapshot,
-};
+use crate::front_door::{Answer, Ctx, Input, Refusal, Route, route};
 
 const PAGE_ROWS: i64 = 500;
 
@@ -36,7 +33,7 @@ struct Count {
 fn occupancy_show(ctx: &mut Ctx<'_, '_>, _: Input<OccupancyShow>) -> Result<Answer<OccupancyList>, Refusal> {
     ctx.platform()?;
     let mut counts = counted(ctx.tx)?;
-    for ((_, _, pool), have) in snapshot::load(ctx.tx)?.inventory.availability() {
+    for ((_, _, pool), have) in ctx.availability.picture(ctx.tx)?.availability() {
         counts.entry(pool).or_default().have = have;
     }
     let regions = regions::list(ctx.tx, Page::first(PAGE_ROWS))?;

@@ -10,7 +10,7 @@ use store::{Page, StoreError, Tx, pools, projects::ProjectRow, regions, skus, sk
 use super::super::allocations::Launch;
 use crate::{
     front_door::{Answer, Ctx, Input, Refusal, Route, route},
-    snapshot, views,
+    views,
 };
 
 /// More other places than this are not looked at.
@@ -27,7 +27,7 @@ fn allocation_plan(ctx: &mut Ctx<'_, '_>, input: Input<AllocationPlan>) -> Resul
     let (project, body) = (ctx.project(&input.path.project_id)?, &input.body);
     let Launch { sku, looked_at, terms } = Launch::read(ctx, &project, body)?;
     let admission = engine::admit(&looked_at);
-    let inventory = snapshot::load(ctx.tx)?.inventory;
+    let inventory = ctx.availability.picture(ctx.tx)?;
     let gpus = body.gpu_count.get();
     let request = request(&project, &sku, &body.region_id, (gpus, &terms.placement));
     let verdict = inventory.place(&request);

@@ -16,8 +16,8 @@ use store::{
 
 use crate::{
     authz::Resource,
+    availability::AvailabilityMemo,
     front_door::{Answer, Ctx, Input, Refusal, Route, route},
-    snapshot,
 };
 
 /// How far ahead is looked.
@@ -41,7 +41,7 @@ fn availability_show(ctx: &mut Ctx<'_, '_>, _: Input<AvailabilityShow>) -> Resul
         foretell(item, &ends);
     }
     if ctx.may(api::Right::PlatformRead, Resource::Platform) {
-        detail(ctx.tx, &mut list.items)?;
+        detail(ctx.availability, ctx.tx, &mut list.items)?;
     }
     Ok(Answer::new(list))
 }
@@ -68,8 +68,8 @@ fn minute(at: Timestamp) -> String {
     }
 }
 
-fn detail(tx: &mut Tx<'_>, items: &mut [AvailabilityView]) -> Result<(), StoreError> {
-    let inventory = snapshot::load(tx)?.inventory;
+fn detail(memo: &AvailabilityMemo, tx: &mut Tx<'_>, items: &mut [AvailabilityView]) -> Result<(), StoreError> {
+    let inventory = memo.picture(tx)?;
     let have = inventory.availability();
     for pool in pools::list(tx, None, Page::first(PAGE_ROWS))? {
         let key = (pool.region_id.clone(), pool.gpu_model, pool.id.clone());
