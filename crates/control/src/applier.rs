@@ -39,7 +39,7 @@ use model::{NodeId, Timestamp, time::MICROS_PER_SECOND};
 use serde::Deserialize;
 use store::{
     StoreError,
-    events::{self, Placed},
+    events::Placed,
     fleet,
     living::{self, Living as Table},
     placing::{self, WishRow},
@@ -254,11 +254,8 @@ impl Applier {
             return self.reload(leader);
         };
         let version = snapshot.version;
-        let touched = leader.read(move |tx| {
-            let far = events::head(tx)?.saturating_sub(version) > snapshot::EVENTS_MAX;
-            if far { Ok(None) } else { events::touched_since(tx, version, Placed::LeftOut).map(Some) }
-        })?;
-        let Some((head, touched)) = touched else { return self.reload(leader) };
+        let news = leader.read(move |tx| snapshot::news(tx, version, Placed::LeftOut))?;
+        let Some((head, touched)) = news else { return self.reload(leader) };
         let changed = snapshot.changed(head, &touched);
         if changed.everything {
             return self.reload(leader);

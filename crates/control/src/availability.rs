@@ -90,10 +90,7 @@ impl Deref for Picture<'_> {
 
 /// Brings a picture up to date; none when it is quicker to take another.
 fn refreshed(tx: &mut Tx<'_>, mut known: Snapshot) -> Result<Option<Snapshot>, StoreError> {
-    if events::head(tx)?.saturating_sub(known.version) > snapshot::EVENTS_MAX {
-        return Ok(None);
-    }
-    let (head, touched) = events::touched_since(tx, known.version, events::Placed::Included)?;
+    let Some((head, touched)) = snapshot::news(tx, known.version, events::Placed::Included)? else { return Ok(None) };
     let changed = known.changed(head, &touched);
     if changed.everything {
         return Ok(None);

@@ -31,7 +31,7 @@ use store::{
 use topology::{DeviceField, ModuleId, Partitions};
 
 /// After more events than this the whole fleet is read again; that is quicker.
-pub(crate) const EVENTS_MAX: i64 = 50_000;
+const EVENTS_MAX: i64 = 50_000;
 
 /// A picture, and what is needed to check a verdict made on it and to keep it current.
 #[derive(Debug)]
@@ -98,6 +98,17 @@ pub(crate) fn load(tx: &mut Tx<'_>) -> Result<Snapshot, StoreError> {
 pub(crate) fn read(tx: &mut Tx<'_>) -> Result<(i64, Fleet), StoreError> {
     // The number first: what is committed in between comes again, and is harmless; on one snapshot nothing is.
     Ok((events::head(tx)?, fleet::load(tx)?))
+}
+
+/// How far the event sequence has come, and what was changed after a number; none when so much was that it is quicker to
+/// read everything.
+pub(crate) fn news(
+    tx: &mut Tx<'_>,
+    after: i64,
+    placed: events::Placed,
+) -> Result<Option<(i64, Vec<Touched>)>, StoreError> {
+    let far = events::head(tx)?.saturating_sub(after) > EVENTS_MAX;
+    if far { Ok(None) } else { events::touched_since(tx, after, placed).map(Some) }
 }
 
 /// The rows of what changed.
@@ -323,8 +334,8 @@ impl Snapshot {
     }
 }
 
-// Somebody who is nowhere yet and wishes nothing else.
-fn stranger(shape: CapacityShape, gpu_count: u32, gpu_model: GpuModel, region_id: RegionId) -> Request {
+/// A request of somebody who is nowhere yet and wishes nothing else.
+pub(crate) fn stranger(shape: CapacityShape, gpu_count: u32, gpu_model: GpuModel, region_id: RegionId) -> Request {
     let at = Timestamp::from_micros(0);
     Request {
         shape,

@@ -359,3 +359,12 @@ fn clipped(detail: &str) -> &str {
     let end = (0..=BYTES_MAX).rev().find(|at| detail.is_char_boundary(*at)).unwrap_or(0);
     &detail[..end]
 }
+
+/// What every bulk move to another state does besides: the wait and the faults of the old one are over.
+macro_rules! wait_ends {
+    () => {
+        "wait_code = NULL, wait_because = NULL, wait_source = NULL, wait_until_us = NULL, faults = 0, \
+         last_fault = NULL, version = version + 1"
+    };
+}
+pub(crate) use wait_ends;

@@ -16,10 +16,11 @@ use model::supply::{FabricClaimMode, NodeDesired, NodeState, OccupancyMode, Slot
 use model::tenancy;
 use model::{AllocationId, NodeId, PoolId, ProjectId, RegionId, SkuId, SlotId, TenantId, Timestamp};
 
-use crate::living::Seen;
+use crate::living::{Seen, wait_ends};
 use crate::operations;
 use crate::record::{self, Change, Stamp};
 use crate::skus::{self, SkuRow};
+use crate::slots;
 use crate::value::keys;
 use crate::{Batch, BulkUpdate, Kind, Row, StoreError, Tx};
 
@@ -197,19 +198,6 @@ const SLOTS_LOCKED: &str = concat!(chosen_slots!(), " FOR UPDATE OF s SKIP LOCKE
 const NODES: &str = chosen_nodes!();
 const NODES_LOCKED: &str = concat!(chosen_nodes!(), " FOR UPDATE OF o SKIP LOCKED");
 
-macro_rules! begins_anew {
-    () => {
-        "wait_code = NULL, wait_because = NULL, wait_source = NULL, wait_until_us = NULL, faults = 0, \
-         last_fault = NULL, version = version + 1"
-    };
-}
-static RESERVE_SLOTS: BulkUpdate = BulkUpdate {
-    table: "node_resource_slots",
-    matches: &[("id", Kind::Text), ("version", Kind::Int), ("state", Kind::Text)],
-    sets: &[("state", Kind::Text), ("state_since_us", Kind::Int)],
-    // Nobody need look at it: its allocation moves it on. (And no index changes, which a PostgreSQL of many indexes thanks.)
-    also: concat!("look_us = NULL, use_generation = use_generation + 1, wipe_nonce = NULL, ", begins_anew!()),
-};
 static RAISE_NODES: BulkUpdate = BulkUpdate {
     table: "nodes",
     matches: &[("id", Kind::Text), ("version", Kind::Int)],
@@ -226,7 +214,7 @@ static RESERVE: BulkUpdate = BulkUpdate {
     table: "allocations",
     matches: &[("id", Kind::Text), ("version", Kind::Int)],
     sets: &[("state", Kind::Text), ("node_id", Kind::Text), ("state_since_us", Kind::Int), ("look_us", Kind::Int)],
-    also: begins_anew!(),
+    also: wait_ends!(),
 };
 
 /// Wishes whose look is due, longest waiting first: not given back, not refused, their lease not over.
@@ -395,21 +383,7 @@ fn read_node(row: &Row) -> Result<ChosenNode, StoreError> {
 /// Reserves slots and begins a new use of each (`use_generation` + 1), all or none. `StaleVersion` when one has moved on
 /// or is not `available`.
 pub fn reserve_slots(tx: &mut Tx<'_>, stamp: &mut Stamp<'_>, slots: &[&ChosenSlot]) -> Result<(), StoreError> {
-    let (mut rows, now) = (Batch::update(&RESERVE_SLOTS), stamp.now);
-    for slot in slots {
-        let from = if model::planted!(TwoClaimsOnOneSlot) { slot.state } else { SlotState::Available };
-        let (id, to) = (&slot.id, SlotState::Reserved.as_str());
-        rows.push([id.into(), slot.version.into(), from.as_str().into(), to.into(), now.into()]);
-    }
-    let changes: Vec<Change<'_>> = slots
-        .iter()
-        .map(|slot| {
-            Change::of(Noun::Slot, What::StateChanged, slot.id.as_str(), slot.version + 1)
-                .states(Some(slot.state.as_str()), SlotState::Reserved.as_str())
-                .because(Some(PLACED))
-        })
-        .collect();
-    record::changed_all(tx, stamp, &rows, &changes)
+    slots::reserve_seen(tx, stamp, slots.iter().map(|slot| (&slot.id, slot.version, slot.state)), Some(PLACED))
 }
 
 /// Begins a new use of whole nodes, all or none.

@@ -15,7 +15,7 @@ use model::event::{Change as What, Noun};
 use model::supply::{FabricClaimMode, SlotState};
 use model::{AllocationId, NodeId, SlotId, Timestamp};
 
-use crate::living::{Life, Seen, life_begins_anew, life_columns};
+use crate::living::{Life, Seen, life_begins_anew, life_columns, wait_ends};
 use crate::record::{self, Change, Stamp};
 use crate::scope::Page;
 use crate::value::keys;
@@ -190,17 +190,12 @@ static INSERTS: BulkInsert = BulkInsert {
         ("rail", Kind::Int),
     ],
 };
-macro_rules! wait_ends {
-    () => {
-        "wait_code = NULL, wait_because = NULL, wait_source = NULL, wait_until_us = NULL, faults = 0, \
-         last_fault = NULL, version = version + 1"
-    };
-}
 static RESERVE: BulkUpdate = BulkUpdate {
     table: "node_resource_slots",
     matches: &[("id", Kind::Text), ("version", Kind::Int), ("state", Kind::Text)],
-    sets: &[("state", Kind::Text), ("state_since_us", Kind::Int), ("look_us", Kind::Int)],
-    also: concat!("use_generation = use_generation + 1, wipe_nonce = NULL, ", wait_ends!()),
+    sets: &[("state", Kind::Text), ("state_since_us", Kind::Int)],
+    // Nobody need look at it: its allocation moves it on. (And no index changes, which a PostgreSQL of many indexes thanks.)
+    also: concat!("look_us = NULL, use_generation = use_generation + 1, wipe_nonce = NULL, ", wait_ends!()),
 };
 static MOVE: BulkUpdate = BulkUpdate {
     table: "node_resource_slots",
@@ -386,19 +381,23 @@ pub fn lock_chosen(tx: &mut Tx<'_>, ids: &[SlotId]) -> Result<Vec<SlotRow>, Stor
 /// Reserves slots and begins a new use of each (`use_generation` + 1), all or none. `StaleVersion` when one has moved
 /// on or is not `available`.
 pub fn reserve_all(tx: &mut Tx<'_>, stamp: &mut Stamp<'_>, slots: &[SlotRow]) -> Result<(), StoreError> {
-    let mut rows = Batch::update(&RESERVE);
-    for slot in slots {
-        let from = if model::planted!(TwoClaimsOnOneSlot) { slot.state } else { SlotState::Available };
-        rows.push([
-            (&slot.id).into(),
-            slot.version.into(),
-            from.as_str().into(),
-            SlotState::Reserved.as_str().into(),
-            stamp.now.into(),
-            stamp.now.into(),
-        ]);
+    reserve_seen(tx, stamp, slots.iter().map(|slot| (&slot.id, slot.version, slot.state)), None)
+}
+
+/// The same for slots of which only id, version and state were read.
+pub(crate) fn reserve_seen<'a>(
+    tx: &mut Tx<'_>,
+    stamp: &mut Stamp<'_>,
+    slots: impl Iterator<Item = (&'a SlotId, i64, SlotState)>,
+    reason: Option<&'static str>,
+) -> Result<(), StoreError> {
+    let (mut rows, mut changes, to) = (Batch::update(&RESERVE), vec![], SlotState::Reserved.as_str());
+    for (id, version, state) in slots {
+        let from = if model::planted!(TwoClaimsOnOneSlot) { state } else { SlotState::Available };
+        rows.push([id.into(), version.into(), from.as_str().into(), to.into(), stamp.now.into()]);
+        let change = Change::of(Noun::Slot, What::StateChanged, id.as_str(), version + 1);
+        changes.push(change.states(Some(state.as_str()), to).because(reason));
     }
-    let changes: Vec<_> = slots.iter().map(|slot| slot.entering(SlotState::Reserved)).collect();
     record::changed_all(tx, stamp, &rows, &changes)
 }
 

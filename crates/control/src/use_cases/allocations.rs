@@ -254,6 +254,11 @@ fn allocation_release(
         return Err(state_conflict("The allocation is being released already; follow the operation that was started."));
     }
     allocations::wish(ctx.tx, &mut ctx.stamp, &row, Desired::Released, None)?;
+    release_started(ctx, &row)
+}
+
+/// The operation that follows a release to its end, gentle or not.
+pub(super) fn release_started(ctx: &mut Ctx<'_, '_>, row: &AllocationRow) -> Result<Answer<OperationView>, Refusal> {
     let operation = ctx.start(Work {
         noun: Noun::Allocation,
         subject_id: row.id.as_str(),

@@ -14,15 +14,14 @@ use api::{
         PlacedDecisionView,
     },
 };
-use model::event::Noun;
 use store::{
     allocations::{self, AllocationRow},
     claims, decisions, drifts, nodes, slots, tasks,
 };
 
-use super::{state_conflict, tenancy::accepted};
+use super::{allocations::release_started, state_conflict};
 use crate::{
-    front_door::{Answer, Ctx, Input, Refusal, Route, Work, route},
+    front_door::{Answer, Ctx, Input, Refusal, Route, route},
     views,
 };
 
@@ -113,13 +112,5 @@ fn allocation_force_release(
         return Err(state_conflict("The allocation is being released by force already."));
     }
     allocations::force_release(ctx.tx, &mut ctx.stamp, &row, input.body.reason.as_str())?;
-    let operation = ctx.start(Work {
-        noun: Noun::Allocation,
-        subject_id: row.id.as_str(),
-        tenant_id: Some(&row.tenant_id),
-        project_id: Some(&row.project_id),
-        succeeds_in: &["released", "refused", "failed"],
-        fails_in: &[],
-    })?;
-    Ok(accepted(ctx, &operation)?.about(&row.id, Some(&row.tenant_id)))
+    release_started(ctx, &row)
 }

@@ -3,11 +3,8 @@
 use api::supply::{
     AvailabilityList, AvailabilityShow, AvailabilityView, ForecastView, PoolAvailabilityView, SkuAvailabilityView,
 };
-use engine::{Inventory, Request};
-use model::{
-    ProjectId, TenantId, Timestamp,
-    placement::{CoTenancy, Spread},
-};
+use engine::Inventory;
+use model::Timestamp;
 use store::{
     Page, StoreError, Tx, pools, skus,
     skus::SkuRow,
@@ -18,6 +15,7 @@ use crate::{
     authz::Resource,
     availability::AvailabilityMemo,
     front_door::{Answer, Ctx, Input, Refusal, Route, route},
+    snapshot::stranger,
 };
 
 /// How far ahead is looked.
@@ -95,18 +93,9 @@ fn detail(memo: &AvailabilityMemo, tx: &mut Tx<'_>, items: &mut [AvailabilityVie
 
 /// The sizes of a SKU that somebody who is not there yet would get.
 fn sizes(inventory: &Inventory, item: &AvailabilityView, sku: SkuRow) -> SkuAvailabilityView {
-    let nobody = Timestamp::default();
-    let request = |count: i64| Request {
-        shape: sku.shape,
-        gpu_model: sku.gpu_model,
-        gpu_count: u32::try_from(count).unwrap_or(u32::MAX),
-        region_id: item.region_id.clone(),
-        pool_id: None,
-        tenant_id: TenantId::from_parts(nobody, [0; 10]),
-        project_id: ProjectId::from_parts(nobody, [0; 10]),
-        group: None,
-        spread: Spread::None,
-        co_tenancy: CoTenancy::Any,
+    let request = |count: i64| {
+        let gpu_count = u32::try_from(count).unwrap_or(u32::MAX);
+        stranger(sku.shape, gpu_count, sku.gpu_model, item.region_id.clone())
     };
     let counts = sku.terms.gpu_counts.iter().copied();
     let gpu_counts = counts.filter(|count| inventory.find(&request(*count)).is_some()).collect();
