@@ -6,7 +6,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help dev test test-fast check fmt bench soak
+.PHONY: help dev test test-fast test-real check fmt bench soak
 
 export PATH := $(CURDIR)/target/tools/bin:$(HOME)/.cargo/bin:$(PATH)
 
@@ -33,6 +33,10 @@ test-fast: ## Format, rules, and the crates that need no database: under a minut
 	@cargo test --locked --quiet --package model --package topology --package engine --package lifecycle --package api \
 		--package xtask
 
+test-real: ## The tests on QEMU, libvirt, Open vSwitch and NVMe, with what they need; as root
+	@scripts/install-build-tools
+	@scripts/test-real
+
 check: ## Everything of `make test` that needs no test to run: format, rules, lints, licences
 	@scripts/install-test-tools
 	@scripts/check
@@ -42,7 +46,8 @@ fmt: ## Format the sources
 
 bench: ## Measure, against limits measured in the same run: BENCH name value unit limit ratio; JSON in target/bench/
 	@scripts/install-test-tools
-	@cargo build --locked --quiet --release --package cli --bin gpuaas
+	@if [ "$$(id -u)" = 0 ]; then scripts/install-real-tools && scripts/real/build-tiny-image target/real/tiny.raw; fi
+	@cargo build --locked --quiet --release --package cli --package agent --package hostd --bins
 	@cargo run --locked --quiet --release --package xtask --features bench --bin bench
 
 soak: ## The long campaigns at full count: seeds, kills, fuzzing

@@ -11,6 +11,7 @@ import json
 import os
 import random
 import re
+import time
 
 import requests
 import schemathesis
@@ -27,9 +28,10 @@ ID = re.compile(r"[a-z]{3}_[0-7][0-9a-hjkmnp-tv-z]{25}")
 KEY = re.compile(r'"?[A-Za-z0-9_.:-]{1,64}"?')
 VERSION = re.compile(r'"?[1-9][0-9]{0,17}"?')
 TAG = re.compile(r"[A-Za-z0-9]+")
+NAME = re.compile(r"[a-z0-9._-]{1,64}")
 SLUG = re.compile(r"[a-z]([a-z0-9-]{0,38}[a-z0-9])?")
 NEXT_PAGE = re.compile(r'"next_page_token":"([A-Za-z0-9_-]+)"')
-ACTION = re.compile(r"/(release|extend|suspend|resume|approve|disable|enable|drain|undrain|evacuate|promote|demote)$")
+ACTION = re.compile(r"/(release|extend|suspend|resume|approve|disable|enable|drain|undrain|evacuate|promote|demote|retire|convert)$")
 IDS_MAX = 300
 # What an operator says to approve a slot.
 DEVICES = [
@@ -46,6 +48,11 @@ FACTS = {
     "lease_refused": "a well-formed moment may have passed",
     "ssh_key_refused": "a printable line is seldom a key",
     "slot_refused": "a well-formed device may not be on the host, or be somebody's",
+    "image_refused": "well-formed digits are seldom a key, a signature or the bytes that an entry speaks of",
+    "image_unavailable": "a well-formed name may be no image's, or one's that cannot be launched",
+    "image_unfit": "an image may need more than the slots of a profile are sure to have",
+    "lab_only": "what only a laboratory has is well-formed everywhere",
+    "ingress_out_of_range": "a port may be none that was set aside",
 }
 
 # Operations that take away what other requests stand on: the caller's token and role, a project to launch in, something
@@ -53,8 +60,12 @@ FACTS = {
 ENDING = {
     "token_revoke", "member_remove", "member_update", "operator_remove", "service_account_remove", "tenant_delete",
     "tenant_suspend", "project_delete", "project_suspend", "project_update", "region_update", "region_delete",
-    "sku_update", "sku_delete", "slot_approve_complete", "node_evacuate",
+    "sku_update", "sku_delete", "slot_approve_complete", "node_evacuate", "node_convert", "node_disable", "node_drain",
+    "node_demote", "allocation_release", "allocation_force_release", "ingress_settings_set", "ingress_settings_clear",
 }  # fmt: skip
+
+# These need a guest that is no more: to one that runs they would wait for its host, and simulated hosts have no way in.
+STREAMS = ("allocation_ssh", "allocation_console")
 
 # What one operation leaves behind, another needs.
 NEEDS = {"project_suspend": "project_resume", "tenant_suspend": "tenant_resume", "slot_disable": "slot_enable"}
@@ -64,6 +75,8 @@ spared = set(KNOWN["spared"])
 pages = {}
 answers = collections.defaultdict(collections.Counter)
 dice = random.Random(int(os.environ["GPUAAS_SEED"]))
+OVERRIDES = ("wipe_override_request", "wipe_override_approve", "wipe_override_reject")
+overridden = set()
 session = requests.Session()
 
 
@@ -85,7 +98,9 @@ def kind_of(value, path):
 def real_id(value, path, operation=None):
     """Most of the time an id of the same kind that the caller has seen, at times one that is not theirs."""
     known, roll = seen.get(kind_of(value, path), []), dice.random()
-    if value in known:
+    if operation in STREAMS:
+        choices = [*seen.get(operation, []), value[:4] + "0" * 26]
+    elif value in known:
         choices = [value]
     elif roll < 0.7:
         choices = known if dice.random() < 0.3 else seen.get(operation, known)
@@ -103,6 +118,8 @@ def deepened(value, path, name=""):
         return [deepened(inner, path) for inner in value]
     if isinstance(value, str) and ID.fullmatch(value):
         return real_id(value, path)
+    if name in ("image", "image_id") and isinstance(value, str) and NAME.fullmatch(value) and dice.random() < 0.7:
+        return dice.choice(KNOWN["images"]["names"])
     if isinstance(value, str) and name in ("slug", "email") and dice.random() < 0.5:
         return f"x{dice.getrandbits(32):08x}" + (value[value.index("@") :] if name == "email" else "")
     return value
@@ -120,6 +137,11 @@ def before_load_schema(context, raw_schema):
     for name in ("IfMatchOptional", "IfMatchRequired"):
         parameters[name]["schema"]["pattern"] = f"^{VERSION.pattern}$"
     parameters["IfNoneMatch"]["schema"]["pattern"] += f"|^{TAG.pattern}$"
+    # Of a long text most that is made is too short and thrown away, unless the pattern itself says how long it is.
+    reason = raw_schema["components"]["schemas"]["Justification"]
+    fewest, most = reason.pop("minLength") - 2, reason.pop("maxLength") - 2
+    assert reason["pattern"].count("]*[") == 1 and reason["pattern"].endswith(")?$"), "Justification has another form"
+    reason["pattern"] = reason["pattern"].replace("]*[", f"]{{{fewest},{most}}}[").removesuffix(")?$") + ")$"
     # OpenAPI 3.1 has no word for one event of a stream. The document says it in an extension; 3.2 calls it itemSchema.
     for operations in raw_schema["paths"].values():
         for operation in operations.values():
@@ -134,6 +156,8 @@ def before_load_schema(context, raw_schema):
 def before_call(context, case, kwargs):
     deepen_path_and_query(case)
     deepen_body(case)
+    if case.meta is None or case.meta.generation.mode.is_positive:
+        deepen_override(case)
     deepen_headers(case.headers or {}, case)
 
 
@@ -143,15 +167,41 @@ def deepen_path_and_query(case):
             case.path_parameters[name] = real_id(value, case.path, operation_id(case))
         if name == "profile" and SLUG.fullmatch(str(value)) and dice.random() < 0.7:
             case.path_parameters[name] = dice.choice(KNOWN["profiles"])
+        if name in ("image_id", "key_id") and NAME.fullmatch(str(value)) and dice.random() < 0.8:
+            case.path_parameters[name] = real_name(name, operation_id(case))
+    if operation_id(case) == "image_key_revoke" and case.path_parameters.get("key_id") == KNOWN["images"]["keys"][0]:
+        # Entries are signed with this one.
+        case.path_parameters["key_id"] = KNOWN["images"]["keys"][1]
+    if operation_id(case) == "proof_show" and case.query and dice.random() < 0.5:
+        # Of nearly every number there was no use.
+        case.query.pop("use_generation", None)
     if isinstance((case.query or {}).get("page_token"), str) and dice.random() < 0.5:
         case.query["page_token"] = pages.get(case.formatted_path, case.query["page_token"])
 
 
+def real_name(parameter, operation):
+    """An image, or a key that signs images. What guests are launched from is not retired, nor its key revoked."""
+    images = KNOWN["images"]
+    if parameter == "key_id":
+        return dice.choice(images["keys"][1:] if operation == "image_key_revoke" else images["keys"])
+    if operation == "image_upload":
+        return images["upload"]
+    ending = operation in ("image_retire", "image_update")
+    spare = [name for name in images["names"] if name not in images["spared"]]
+    # Who sees none to spare may not end any.
+    return dice.choice(ending and spare or images["names"])
+
+
 def deepen_body(case):
     body = case.meta and case.meta.components.get(ParameterLocation.BODY)
-    if not body or not body.mode.is_positive or not isinstance(case.body, dict):
+    if not body or not body.mode.is_positive:
+        return
+    if operation_id(case) == "image_upload" and dice.random() < 0.7:
+        case.body = KNOWN["images"]["content"].encode()
+    if not isinstance(case.body, dict):
         return
     case.body = once(deepened(case.body, case.path))
+    deepen_runtime(case, case.body)
     if operation_id(case) in ("allocation_launch", "allocation_plan") and dice.random() < 0.5:
         # Fields that fit each other and their project do not come about by chance.
         case.path_parameters["project_id"] = KNOWN["launch"]["project_id"]
@@ -166,6 +216,77 @@ def deepen_body(case):
         case.path_parameters["node_id"], case.body = approval["node_id"], dict(approval["body"])
     if operation_id(case) == "slot_reapprove" and dice.random() < 0.5:
         case.body = devices_of(case.path_parameters["slot_id"]) or case.body
+
+
+def deepen_runtime(case, body):
+    """Bodies whose fields fit each other and what is there: signatures, ports, slots of a node, guests of a project."""
+    operation = operation_id(case)
+    if operation == "image_register":
+        if dice.random() < 0.5:
+            case.body = dict(dice.choice(KNOWN["images"]["entries"]))
+        else:
+            # No schema compares two fields. What is left to be refused is the signature.
+            size = body["virtual_size_bytes"] // 512 * 512
+            case.body |= {"format": "qcow2", "virtual_size_bytes": size, "minimum_disk_bytes": size}
+    if operation == "ingress_settings_set":
+        for part in body["ranges"]:
+            part["port_min"], part["port_max"] = sorted([part["port_min"], part["port_max"]])
+    if operation == "ingress_create" and dice.random() < 0.7:
+        case.path_parameters["project_id"] = KNOWN["launch"]["project_id"]
+        body["allocation_id"] = dice.choice(KNOWN["kept"])
+    if operation == "node_plan" and dice.random() < 0.7:
+        body["slot_ids"] = slots_of(case.path_parameters["node_id"])[:1] or body["slot_ids"]
+
+
+def slots_of(node, state=None):
+    """The slots of a node, or those in one state."""
+    found = fetch(f"/api/v1/admin/nodes/{node}/resource-slots")
+    slots = found.json()["items"] if found.status_code == 200 else []
+    return [slot["id"] for slot in slots if state in (None, slot["execution"])]
+
+
+def blocked_slots():
+    """Slots that are not proved clean: any there are, or those of a machine that is taken from its tenant for this."""
+    for node in seen.get("nod", [])[:20]:
+        blocked = slots_of(node, "cleanup_blocked")
+        if blocked:
+            return blocked
+    while KNOWN["held_whole"]:
+        path = f"/api/v1/admin/allocations/{KNOWN['held_whole'].pop()}"
+        nodes = [value for value in ID.findall(fetch(path).text) if value.startswith("nod_")]
+        asked = ask(HEADERS, f"{path}/force-release", {"reason": "Idle"})
+        # On a busy machine the host and the leader take their time.
+        until = time.monotonic() + 60
+        while nodes and asked.status_code == 202 and time.monotonic() < until:
+            blocked = slots_of(nodes[0], "cleanup_blocked")
+            if blocked:
+                return blocked
+            time.sleep(0.05)
+    return []
+
+
+def ask(headers, path, body):
+    key = {"Idempotency-Key": f'"{dice.getrandbits(128):032x}"'}
+    return session.post(f"{URL}{path}", json=body, headers=headers | key, timeout=10)
+
+
+def deepen_override(case):
+    """An override is of a blocked slot, and another operator asked for what this one decides. Once is enough."""
+    operation = operation_id(case)
+    if KNOWN["other_operator"] is None or operation not in OVERRIDES or operation in overridden:
+        return
+    slots = blocked_slots()
+    if not slots:
+        return
+    # Others may have been asked about already.
+    slot = dice.choice(slots)
+    if operation == "wipe_override_request":
+        case.path_parameters["slot_id"] = slot
+        return
+    other = {"Authorization": f"Bearer {KNOWN['other_operator']}"}
+    asked = ask(other, f"/api/v1/admin/resource-slots/{slot}/override", {"reason": "The disk was taken out and shredded."})
+    if asked.status_code == 201:
+        case.path_parameters["override_id"] = asked.json()["id"]
 
 
 def devices_of(slot):
@@ -196,6 +317,9 @@ def public_key():
 
 def deepen_headers(headers, case):
     key, version, tag = (headers.get(name) for name in ("Idempotency-Key", "If-Match", "If-None-Match"))
+    if headers.get("Upgrade") == "gpuaas-stream":
+        # Part of the same wish; it is no parameter, because it is about the connection.
+        headers["Connection"] = "Upgrade"
     # The examples of the document, and what shrinks to the same text, would all be one key.
     if isinstance(key, str) and KEY.fullmatch(key) and dice.random() < 0.9:
         headers["Idempotency-Key"] = f'"{dice.getrandbits(128):032x}"'
@@ -211,11 +335,17 @@ def after_call(context, case, response):
     answers[operation_id(case)][f"{response.status_code} {code_of(response) or ''}".strip()] += 1
     if not 200 <= response.status_code < 300:
         return
+    if operation_id(case) in OVERRIDES:
+        overridden.add(operation_id(case))
     for value in set(ID.findall(response.text)):
         known = seen.setdefault(kind_of(value, case.path), [])
         if value not in known:
             known.append(value)
             del known[:-IDS_MAX]
+    if operation_id(case) == "allocation_launch":
+        # Of all that was ever seen most has ended; what was just launched can still be released.
+        for ending in ("allocation_release", "allocation_force_release"):
+            seen.setdefault(ending, []).append(response.json()["subject_id"])
     if operation_id(case) in NEEDS:
         seen.setdefault(NEEDS[operation_id(case)], []).extend(case.path_parameters.values())
     following = NEXT_PAGE.search(response.text)
@@ -234,7 +364,9 @@ def filter_failure(context, failure, case, response):
     if isinstance(failure, UseAfterFree):
         # To delete a tenant or project is long work, and what is left of it stays to be read: the proof of the deletion.
         # A token stays too, to be seen revoked.
-        return not re.match("DELETE /api/v1/(tenants|projects|tokens|admin/enrollment-tokens)/", failure.free)
+        # So do a key that signed images, and the settings of a region, which are then nobody's.
+        kept = r"tenants|projects|tokens|admin/enrollment-tokens|image-keys|regions/[^/]+/ingress-settings"
+        return not re.match(f"DELETE /api/v1/({kept})", failure.free)
     return True
 
 
@@ -280,19 +412,21 @@ def what_was_made_is_there(ctx, response, case):
         # A profile is told by its short name.
         assert found.json()["slug"] == made["slug"], f"Location {location[0]} leads to something else"
         return
-    assert found.json()["id"] == made.get("token", made)["id"], f"Location {location[0]} leads to something else"
+    name = "key_id" if operation_id(case) == "image_key_add" else "id"
+    assert found.json()[name] == made.get("token", made)[name], f"Location {location[0]} leads to something else"
 
 
 @schemathesis.check
 def what_was_ended_is_gone(ctx, response, case):
-    """After 204 there is nothing left to read; only a token stays, to be seen revoked."""
-    # Operators and disk grants have no page of their own.
-    if response.status_code != 204 or operation_id(case) in ("operator_remove", "disk_grant_delete"):
+    """After 204 there is nothing left to read; only a token or key stays, to be seen revoked."""
+    # Operators and disk grants have no page of their own, settings stay as nobody's, and a look at machines ends nothing.
+    without = ("operator_remove", "disk_grant_delete", "ingress_settings_clear", "machine_sync")
+    if response.status_code != 204 or operation_id(case) in without:
         return
     left = fetch(case.formatted_path)
-    if operation_id(case) in ("token_revoke", "enrollment_token_revoke"):
+    if operation_id(case) in ("token_revoke", "enrollment_token_revoke", "image_key_revoke"):
         # Whoever makes a token for somebody else may not see it afterwards.
-        assert left.status_code == 404 or "revoked_at" in left.json(), "A revoked token is shown as good"
+        assert left.status_code == 404 or "revoked_at" in left.json(), "What was revoked is shown as good"
     else:
         assert left.status_code == 404, f"What was ended still answers {left.status_code}"
 

@@ -2,18 +2,25 @@
 
 use crate::{
     book::{Answer, Book, Open},
-    host::{Effect, Host, HostFault, Step},
+    hands::{Hands, Job, Told},
+    host::{Effect, Guest, Host, HostFault, SlotUse, Step},
     identity::Identity,
-    journal::{Journal, JournalFault, Outcome, Record},
+    in_hand::{Hold, InHand, Stage},
+    journal::{Journal, JournalFault, Record},
+    looks,
     work::{self, Move},
 };
-use api::node_plane::{FromControl, Heartbeat, Offer, Poll, TaskAnswer, ToControl};
+use api::node_plane::{FromControl, Heartbeat, Offer, Poll, TaskAnswer, TaskProgress, TaskReport, ToControl};
 use model::{
     TaskId, Timestamp,
-    task::{GuestOrder, Task, TaskFailure, TaskResult},
+    runtime::WorkProgress,
+    task::{GuestOrder, Task, TaskFailure, TaskInput, TaskResult},
     time::MICROS_PER_SECOND,
 };
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 /// Seconds between heartbeats.
 pub const HEARTBEAT_S: i64 = 10;
@@ -21,6 +28,11 @@ pub const HEARTBEAT_S: i64 = 10;
 pub const POLL_S: i64 = 2;
 /// Seconds after which an answer that was not acknowledged is sent again.
 pub const RESEND_S: i64 = 5;
+/// Seconds between two tellings of how far one step of an order is. A new step is told at once.
+pub const PROGRESS_S: i64 = 1;
+/// Seconds after which how far an order is is told again though nothing changed: a step such as a disk that formats itself
+/// may have nothing new to say for half an hour, and an order of which nothing is heard is given up.
+pub const STILL_S: i64 = 60;
 
 // Orders that were heard and not yet taken; more than that are dropped, and offered again at the next poll.
 const OFFERED_MAX: usize = 64;
@@ -36,7 +48,8 @@ const BYTES_MAX: u64 = 16 * 1024 * 1024;
 pub struct Agent<H, J> {
     identity: Identity,
     session: String,
-    host: H,
+    host: Arc<H>,
+    hands: Hands,
     journal: J,
     book: Book,
     records: usize,
@@ -45,7 +58,13 @@ pub struct Agent<H, J> {
     heartbeat_s: i64,
     offered: BTreeMap<TaskId, Task>,
     refusals: Vec<TaskResult>,
-    doing: Doing,
+    in_hand: InHand,
+    // Orders wait for what is in hand, and nothing has ended since that was seen.
+    stuck: bool,
+    // Orders whose next change was decided and touches what another order is at.
+    behind: BTreeSet<TaskId>,
+    told: BTreeMap<TaskId, Arc<Told>>,
+    said: BTreeMap<TaskId, (Timestamp, WorkProgress)>,
     acks: BTreeSet<TaskId>,
     sent: BTreeMap<TaskId, Timestamp>,
     asked_again: BTreeSet<TaskId>,
@@ -54,16 +73,9 @@ pub struct Agent<H, J> {
     halted: Option<JournalFault>,
 }
 
-// Where one change stands between its two records. Lost in a crash, on purpose: then nobody knows how it ended.
-#[derive(Debug)]
-enum Doing {
-    Nothing,
-    Begun(Box<Effect>),
-    Done { task_id: TaskId, step: Step, outcome: Outcome },
-}
-
-impl<H: Host, J: Journal> Agent<H, J> {
-    /// Starts from what the journal holds, and counts the start. `session` is a word that no other start ever had.
+impl<H: Host + 'static, J: Journal> Agent<H, J> {
+    /// Starts from what the journal holds, and counts the start. `session` is a word that no other start ever had. Work on the
+    /// host is done on the spot unless [`Agent::with_hands`] says otherwise.
     pub fn start(identity: Identity, session: String, host: H, mut journal: J) -> Result<Self, JournalFault> {
         let records = journal.load()?;
         let mut book = Book::default();
@@ -81,7 +93,8 @@ impl<H: Host, J: Journal> Agent<H, J> {
         Ok(Self {
             identity,
             session,
-            host,
+            host: Arc::new(host),
+            hands: Hands::inline(),
             journal,
             book,
             records: records.len() + 1,
@@ -90,7 +103,11 @@ impl<H: Host, J: Journal> Agent<H, J> {
             heartbeat_s: HEARTBEAT_S,
             offered: BTreeMap::new(),
             refusals: vec![],
-            doing: Doing::Nothing,
+            in_hand: InHand::default(),
+            stuck: false,
+            behind: BTreeSet::new(),
+            told: BTreeMap::new(),
+            said: BTreeMap::new(),
             acks: BTreeSet::new(),
             sent: BTreeMap::new(),
             asked_again: BTreeSet::new(),
@@ -100,7 +117,7 @@ impl<H: Host, J: Journal> Agent<H, J> {
         })
     }
 
-    /// One step: takes in what arrived, makes at most one durable write or one change to the host, returns what to send.
+    /// One step: takes in what arrived, makes at most one durable write or begins one piece of work, returns what to send.
     /// After a journal fault nothing happens any more; the process has to end and start again.
     pub fn step(&mut self, now: Timestamp, inbox: Vec<FromControl>) -> Vec<ToControl> {
         if self.halted.is_some() {
@@ -109,9 +126,12 @@ impl<H: Host, J: Journal> Agent<H, J> {
         for message in inbox {
             self.hear(message);
         }
-        if let Err(fault) = self.act() {
-            self.halted = Some(fault);
-            return vec![];
+        match self.act() {
+            Ok(acted) => self.stuck = !acted,
+            Err(fault) => {
+                self.halted = Some(fault);
+                return vec![];
+            }
         }
         self.speak(now)
     }
@@ -123,18 +143,35 @@ impl<H: Host, J: Journal> Agent<H, J> {
         self
     }
 
+    /// Does the work on the host this way from now on.
+    #[must_use]
+    pub fn with_hands(mut self, hands: Hands) -> Self {
+        self.hands = hands;
+        self
+    }
+
+    /// Asks for orders with the next step, however short ago it did: the last call was held, and has been answered.
+    pub fn poll_soon(&mut self) {
+        self.polled = None;
+    }
+
     /// How many times the agent has started, this time counted.
     pub fn boot(&self) -> i64 {
         self.book.boot()
     }
 
-    /// Whether there is something to do that needs no further message. Whoever calls [`Agent::step`] may rest when not.
+    /// Whether there is something to do that needs neither a further message nor the end of work on the host. Whoever calls
+    /// [`Agent::step`] may rest when not.
     pub fn is_busy(&self) -> bool {
-        self.halted.is_none()
-            && !(self.offered.is_empty()
-                && self.book.open().is_empty()
-                && self.acks.is_empty()
-                && matches!(self.doing, Doing::Nothing))
+        let waits = || self.book.open().keys().any(|id| !self.in_hand.has(id));
+        let something =
+            !self.offered.is_empty() || !self.acks.is_empty() || self.in_hand.has_next() || (waits() && !self.stuck);
+        self.halted.is_none() && something
+    }
+
+    /// Whether the host is at work for an order.
+    pub fn is_at_work(&self) -> bool {
+        !self.in_hand.is_empty()
     }
 
     /// Why the agent stopped, if it did.
@@ -156,33 +193,42 @@ impl<H: Host, J: Journal> Agent<H, J> {
     pub fn is_idle(&self) -> bool {
         self.offered.is_empty()
             && self.book.open().is_empty()
-            && matches!(self.doing, Doing::Nothing)
+            && self.in_hand.is_empty()
             && self.book.answers().values().all(|answer| answer.acknowledged)
     }
 
-    /// Ends the agent, as a crash would, and gives back what outlives it.
-    pub fn into_parts(self) -> (Identity, H, J) {
-        (self.identity, self.host, self.journal)
+    /// Ends the agent, and waits for the work that it began on the host: nobody who starts after this meets it there. How
+    /// the work ended is not written down, as in a crash.
+    pub fn rest(mut self) {
+        self.told.values().for_each(|told| told.not_wanted());
+        loop {
+            while self.in_hand.next(|stage| !matches!(stage, Stage::AtWork)).is_some() {}
+            if self.in_hand.is_empty() {
+                return;
+            }
+            let Some((task_id, done)) = self.hands.wait() else { return };
+            self.in_hand.ended(&task_id, done);
+        }
     }
 
     fn hear(&mut self, message: FromControl) {
         match message {
             FromControl::TasksOffered(offered) => offered.tasks.into_iter().for_each(|offer| match offer {
                 Offer::Known(task) => self.hear_task(task),
-                Offer::Unknown(unknown) => self.refuse(TaskResult {
-                    task_id: unknown.id,
-                    fence: unknown.fence,
-                    failure: Some(TaskFailure::UnknownKind),
-                    detail: "The agent does not know this kind of order; it may be older than the control plane."
-                        .to_owned(),
-                    proofs: vec![],
-                }),
+                Offer::Unknown(unknown) => self.refuse(TaskResult::failed(
+                    unknown.id,
+                    unknown.fence,
+                    TaskFailure::UnknownKind,
+                    "The agent does not know this kind of order; it may be older than the control plane.",
+                )),
             }),
             FromControl::ResultAck(ack) => {
                 if self.book.answers().get(&ack.task_id).is_some_and(|answer| !answer.acknowledged) {
                     self.acks.insert(ack.task_id);
                 }
             }
+            // Streams are opened beside the orders; they change nothing that is kept.
+            FromControl::StreamWanted(_) => (),
         }
     }
 
@@ -217,33 +263,32 @@ impl<H: Host, J: Journal> Agent<H, J> {
         } else {
             return None;
         };
-        Some(TaskResult {
-            task_id: task.id.clone(),
-            fence: task.fence,
-            failure: Some(failure),
-            detail: detail.to_owned(),
-            proofs: vec![],
-        })
+        Some(TaskResult::failed(task.id.clone(), task.fence, failure, detail))
     }
 
-    // One durable write or one change to the host, never two.
-    fn act(&mut self) -> Result<(), JournalFault> {
-        match std::mem::replace(&mut self.doing, Doing::Nothing) {
-            Doing::Done { task_id, step, outcome } => return self.write(Record::Ended { task_id, step, outcome }),
-            Doing::Begun(effect) => {
-                self.perform(*effect);
-                return Ok(());
-            }
-            Doing::Nothing => (),
+    // One durable write or one piece of work begun, never two. Says whether there was anything to do.
+    fn act(&mut self) -> Result<bool, JournalFault> {
+        self.gather();
+        if let Some((task_id, Stage::Changed(step, outcome))) =
+            self.in_hand.next(|stage| matches!(stage, Stage::Changed(..)))
+        {
+            return self.write(Record::Ended { task_id, step, outcome });
+        }
+        if let Some(effect) = self.in_hand.hand_over() {
+            self.perform(effect);
+            return Ok(true);
+        }
+        if self.conclude()? {
+            return Ok(true);
         }
         while let Some((_, task)) = self.offered.pop_first() {
             match self.refusal(&task) {
                 Some(refusal) => self.refusals.push(refusal),
-                None => return self.write(Record::Accepted { task }),
+                None => return self.accept(task),
             }
         }
-        if let Some(open) = self.book.open().values().next().cloned() {
-            return self.advance(&open);
+        if self.advance()? {
+            return Ok(true);
         }
         if let Some(task_id) = self.acks.pop_first() {
             self.sent.remove(&task_id);
@@ -256,57 +301,140 @@ impl<H: Host, J: Journal> Agent<H, J> {
             self.records_max = RECORDS_MAX.max(2 * self.records);
             self.bytes_max = BYTES_MAX.max(2 * self.journal.bytes());
         }
-        Ok(())
+        Ok(false)
     }
 
-    fn advance(&mut self, open: &Open) -> Result<(), JournalFault> {
-        let next = if self.book.is_newest(&open.task) {
-            work::next(open, &self.host, &self.identity)
-        } else {
-            let refused = work::failure(open, TaskFailure::StaleFence, "A newer order for one of the slots took over.");
-            Move::Answer(refused, None)
-        };
-        match next {
-            Move::Answer(result, report) => self.write(Record::Finished { result, report }),
+    fn gather(&mut self) {
+        while let Some((task_id, done)) = self.hands.ended() {
+            self.in_hand.ended(&task_id, done);
+        }
+    }
+
+    // From here on the order is the newest for its slots, and whoever works on one of them for another should stop.
+    fn accept(&mut self, task: Task) -> Result<bool, JournalFault> {
+        self.write(Record::Accepted { task })?;
+        for (task_id, open) in self.book.open() {
+            if !self.book.is_newest(&open.task)
+                && let Some(told) = self.told.get(task_id)
+            {
+                told.not_wanted();
+            }
+        }
+        Ok(true)
+    }
+
+    // Orders that are neither in hand nor answered, oldest first: the first that may go on does.
+    fn advance(&mut self) -> Result<bool, JournalFault> {
+        let waits = |id: &&TaskId| !self.in_hand.has(id) && !self.behind.contains(*id);
+        let waiting: Vec<TaskId> = self.book.open().keys().filter(waits).cloned().collect();
+        for task_id in waiting {
+            let Some(open) = self.book.open().get(&task_id).cloned() else { continue };
+            if !self.book.is_newest(&open.task) {
+                return self.finish_stale(&open);
+            }
+            let (hold, job) = self.begun(&open);
+            let told = self.told(&task_id);
+            if !self.in_hand.may_begin(&task_id, &hold, self.hands.at_once_max()) {
+                told.waits();
+                continue;
+            }
+            self.in_hand.take(task_id.clone(), hold);
+            self.hands.begin(&self.host, task_id, job, told);
+            // What is done on the spot has ended by now.
+            self.gather();
+            self.conclude()?;
+            return Ok(true);
+        }
+        Ok(false)
+    }
+
+    // What an order holds, and what is asked from the host for the sake of it.
+    fn begun(&self, open: &Open) -> (Hold, Job) {
+        let task = Box::new(open.task.clone());
+        match &open.task.input {
+            // Whole machines are their provider's; an agent that is asked for one says so.
+            TaskInput::SliceVmProvision(_)
+            | TaskInput::SliceVmRelease(_)
+            | TaskInput::MachineDeploy(_)
+            | TaskInput::MachineReclaim(_) => (Hold::of(open), Job::Guests),
+            TaskInput::SliceReconcile(order) => {
+                let (order, busy) = looks::reconcile_scope(&self.book, &open.task, order);
+                let hold = Hold::reconcile(open, &busy);
+                (hold, Job::Look(Box::new(Task { input: TaskInput::SliceReconcile(order), ..*task }), busy))
+            }
+            TaskInput::SlicePlan(_)
+            | TaskInput::ImagePrefetch { .. }
+            | TaskInput::SliceTopologyDiscover {}
+            | TaskInput::NodeReadiness {} => (Hold::of(open), Job::Look(task, vec![])),
+        }
+    }
+
+    // Writes down an answer that is there, or decides an order's next move once the guests are listed.
+    fn conclude(&mut self) -> Result<bool, JournalFault> {
+        match self.in_hand.next(|stage| matches!(stage, Stage::Answered(..) | Stage::Listed(_))) {
+            Some((_, Stage::Answered(result, report))) => self.finish(*result, report),
+            Some((task_id, Stage::Listed(guests))) => self.decide(&task_id, guests),
+            _ => Ok(false),
+        }
+    }
+
+    fn decide(&mut self, task_id: &TaskId, guests: Result<Vec<Guest>, HostFault>) -> Result<bool, JournalFault> {
+        let Some(open) = self.book.open().get(task_id).cloned() else { return Ok(true) };
+        if !self.book.is_newest(&open.task) {
+            return self.finish_stale(&open);
+        }
+        match work::next(&open, &guests, &self.identity) {
+            Move::Answer(result) => self.finish(result, None),
             Move::Act(step) => {
-                let Some(order) = open.task.input.guest() else { return Ok(()) };
+                let Some(order) = open.task.input.guest() else { return Ok(true) };
+                let hold = Hold::change(&open, &step, guests.as_deref().unwrap_or_default());
+                // The guest to stop may sit on more than the order knew; then it waits for whoever is at that.
+                if !self.in_hand.may_begin(task_id, &hold, self.hands.at_once_max()) {
+                    self.behind.insert(task_id.clone());
+                    self.told(task_id).waits();
+                    return Ok(false);
+                }
                 let turn = open.turns.get(&step).copied().unwrap_or(0) + 1;
-                let task_id = open.task.id.clone();
-                self.write(Record::Started { task_id, step: step.clone(), turn })?;
-                self.doing = Doing::Begun(Box::new(effect(open, order, step, turn)));
-                Ok(())
+                self.write(Record::Started { task_id: task_id.clone(), step: step.clone(), turn })?;
+                self.in_hand.written(task_id.clone(), hold, effect(&open, order, step, turn));
+                Ok(true)
             }
         }
     }
 
-    fn perform(&mut self, effect: Effect) {
-        let outcome = match self.change(&effect) {
-            Ok(text) => Outcome { ok: true, text: work::clipped(&text) },
-            Err(fault) => Outcome { ok: false, text: work::clipped(&fault.detail) },
+    fn perform(&mut self, effect: Box<Effect>) {
+        let task_id = effect.task_id.clone();
+        let Some(order) = self.book.open().get(&task_id).and_then(|open| open.task.input.guest()).cloned() else {
+            return;
         };
-        self.doing = Doing::Done { task_id: effect.task_id, step: effect.step, outcome };
+        let told = self.told(&task_id);
+        self.hands.begin(&self.host, task_id, Job::Change(effect, Box::new(order)), told);
     }
 
-    fn change(&mut self, effect: &Effect) -> Result<String, HostFault> {
-        match &effect.step {
-            Step::Provision => self.host.provision(effect).map(|()| "started".to_owned()),
-            Step::StopGuest { allocation_id } => {
-                // It may have ended by itself since the step was begun.
-                let guest = self.host.guests()?.into_iter().find(|guest| guest.allocation_id == *allocation_id);
-                guest.map_or(Ok(()), |guest| self.host.stop_guest(effect, &guest)).map(|()| "stopped".to_owned())
-            }
-            Step::Wipe { slot_id, wipe } => match effect.slots.iter().find(|slot| slot.slot_id == *slot_id) {
-                Some(slot) => self.host.wipe_step(effect, slot, *wipe),
-                None => Err(HostFault::new("The order does not name this slot.")),
-            },
-        }
+    fn told(&mut self, task_id: &TaskId) -> Arc<Told> {
+        let hands = &self.hands;
+        Arc::clone(self.told.entry(task_id.clone()).or_insert_with(|| hands.told()))
     }
 
-    fn write(&mut self, record: Record) -> Result<(), JournalFault> {
+    fn finish_stale(&mut self, open: &Open) -> Result<bool, JournalFault> {
+        let refused = work::failure(open, TaskFailure::StaleFence, "A newer order for one of the slots took over.");
+        self.finish(refused, None)
+    }
+
+    fn finish(&mut self, result: TaskResult, report: Option<TaskReport>) -> Result<bool, JournalFault> {
+        self.told.remove(&result.task_id);
+        self.said.remove(&result.task_id);
+        self.write(Record::Finished { result, report })
+    }
+
+    fn write(&mut self, record: Record) -> Result<bool, JournalFault> {
         self.journal.append(&record)?;
         self.book.apply(&record);
         self.records += 1;
-        Ok(())
+        if matches!(record, Record::Ended { .. } | Record::Finished { .. }) {
+            self.behind.clear();
+        }
+        Ok(true)
     }
 
     fn speak(&mut self, now: Timestamp) -> Vec<ToControl> {
@@ -321,6 +449,7 @@ impl<H: Host, J: Journal> Agent<H, J> {
             self.polled = Some(now);
             out.push(ToControl::Poll(Poll { node_id: node_id.clone(), boot }));
         }
+        out.extend(self.progress(now).into_iter().map(ToControl::Progress));
         let mut results: Vec<_> = std::mem::take(&mut self.refusals).into_iter().map(|result| (result, None)).collect();
         let unheard = |(id, answer): &(&TaskId, &Answer)| {
             let waits = !answer.acknowledged && !self.acks.contains(*id);
@@ -339,6 +468,36 @@ impl<H: Host, J: Journal> Agent<H, J> {
         out.extend(results.into_iter().map(answer));
         out
     }
+
+    // The latest of each order, when it is at another step than was said last, or a second later; the same again now and then.
+    fn progress(&mut self, now: Timestamp) -> Vec<TaskProgress> {
+        let mut news = vec![];
+        for (task_id, told) in &self.told {
+            let (Some(open), Some(progress)) = (self.book.open().get(task_id), told.latest()) else { continue };
+            let is_news = self.said.get(task_id).is_none_or(|(at, said)| {
+                let every_s = if *said == progress { STILL_S } else { PROGRESS_S };
+                said.step != progress.step || is_due(Some(*at), every_s, now)
+            });
+            if is_news {
+                self.said.insert(task_id.clone(), (now, progress.clone()));
+                news.push(TaskProgress {
+                    node_id: self.identity.node_id().clone(),
+                    boot: self.book.boot(),
+                    task_id: task_id.clone(),
+                    fence: open.task.fence,
+                    progress,
+                });
+            }
+        }
+        news
+    }
+}
+
+impl<H, J> Drop for Agent<H, J> {
+    // Whoever still works for it may stop: nobody will hear the answer.
+    fn drop(&mut self) {
+        self.told.values().for_each(|told| told.not_wanted());
+    }
 }
 
 fn effect(open: &Open, order: &GuestOrder, step: Step, turn: u32) -> Effect {
@@ -347,10 +506,12 @@ fn effect(open: &Open, order: &GuestOrder, step: Step, turn: u32) -> Effect {
         slots.retain(|slot| slot.slot_id == *slot_id);
     }
     let task = &open.task;
+    let given = |slot: &SlotUse| order.slots.iter().find(|given| given.slot_id == slot.slot_id).cloned();
     Effect {
         task_id: task.id.clone(),
         allocation_id: order.allocation_id.clone(),
         fence: task.fence,
+        given: slots.iter().filter_map(given).collect(),
         slots,
         step,
         turn,

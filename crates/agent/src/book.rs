@@ -9,7 +9,7 @@ use crate::{
 };
 use api::node_plane::TaskReport;
 use model::{
-    SlotId, TaskId,
+    AllocationId, SlotId, TaskId,
     task::{Fence, Task, TaskKind, TaskResult, TaskSlot},
 };
 use serde::{Deserialize, Serialize};
@@ -51,6 +51,8 @@ pub struct Mark {
     pub rank: Rank,
     /// Which.
     pub task_id: TaskId,
+    /// For whom, where that is known.
+    pub allocation_id: Option<AllocationId>,
 }
 
 /// The newest order of one kind about the host itself.
@@ -145,10 +147,13 @@ impl Book {
     pub fn apply(&mut self, record: &Record) {
         match record {
             Record::Booted { boot, .. } => self.boot = self.boot.max(*boot),
-            Record::Marked { slot_id, rank, task_id } => self.mark(slot_id, *rank, task_id),
+            Record::Marked { slot_id, rank, task_id, allocation_id } => {
+                self.mark(slot_id, *rank, task_id, allocation_id.as_ref());
+            }
             Record::Accepted { task } => {
+                let allocation_id = task.input.guest().map(|order| &order.allocation_id);
                 for slot in task.slots() {
-                    self.mark(&slot.slot_id, Rank::of(task, slot), &task.id);
+                    self.mark(&slot.slot_id, Rank::of(task, slot), &task.id, allocation_id);
                 }
                 self.mark_host(task);
                 self.open.insert(task.id.clone(), Open::new(task.clone()));
@@ -211,6 +216,7 @@ impl Book {
             slot_id: slot_id.clone(),
             rank: mark.rank,
             task_id: mark.task_id.clone(),
+            allocation_id: mark.allocation_id.clone(),
         }));
         let marks = self.host_marks.iter();
         records.extend(marks.map(|(kind, mark)| Record::HostMarked {
@@ -239,9 +245,10 @@ impl Book {
         }
     }
 
-    fn mark(&mut self, slot_id: &SlotId, rank: Rank, task_id: &TaskId) {
+    fn mark(&mut self, slot_id: &SlotId, rank: Rank, task_id: &TaskId, allocation_id: Option<&AllocationId>) {
         if self.marks.get(slot_id).is_none_or(|mark| rank > mark.rank) {
-            self.marks.insert(slot_id.clone(), Mark { rank, task_id: task_id.clone() });
+            let mark = Mark { rank, task_id: task_id.clone(), allocation_id: allocation_id.cloned() };
+            self.marks.insert(slot_id.clone(), mark);
         }
     }
 

@@ -32,18 +32,28 @@ impl Identity {
     }
 
     /// Signs what was seen on one slot. Nothing is added: a proof of a wipe that did not work says so.
-    pub fn prove(&self, slot: &SlotUse, nonce: &str, steps: Vec<StepEvidence>) -> Proof {
+    pub fn prove(&self, slot: &SlotUse, challenge: Challenge<'_>, steps: Vec<StepEvidence>) -> Proof {
         let mut proof = Proof {
             node_id: self.node_id.clone(),
             slot_id: slot.slot_id.clone(),
             use_generation: slot.use_generation,
-            nonce: nonce.to_owned(),
+            disk_identity: challenge.disk_identity.to_owned(),
+            nonce: challenge.nonce.to_owned(),
             steps,
             signature: String::new(),
         };
         proof.signature = hex::encode(&self.key.sign(&proof.signed_bytes()).to_bytes());
         proof
     }
+}
+
+/// What a proof has to answer.
+#[derive(Debug, Clone, Copy)]
+pub struct Challenge<'a> {
+    /// The disk that the order names.
+    pub disk_identity: &'a str,
+    /// The control plane's challenge.
+    pub nonce: &'a str,
 }
 
 impl fmt::Debug for Identity {

@@ -4,11 +4,15 @@
 //! written before anything of it is done, and each change to the host before it is made. A write that fails leaves the
 //! journal in an unknown state, so the agent stops and has to be started again from what is really there.
 
-use crate::{book::Rank, host::Step};
+use crate::{
+    book::Rank,
+    host::{HostFault, Step},
+};
 use api::node_plane::TaskReport;
 use model::{
-    NodeId, SlotId, TaskId,
-    task::{Fence, Task, TaskKind, TaskResult},
+    AllocationId, NodeId, SlotId, TaskId,
+    runtime::{GuestSeen, Refusal},
+    task::{Fence, Task, TaskFailure, TaskKind, TaskResult},
 };
 use serde::{Deserialize, Serialize};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -20,6 +24,62 @@ pub struct Outcome {
     pub ok: bool,
     /// What was seen, or what went wrong.
     pub text: String,
+    /// What kind of failure it was, where the host said so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failure: Option<TaskFailure>,
+    /// What stood against it, check by check.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub refusals: Vec<Refusal>,
+    /// The guest that was started.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub guest: Option<Box<GuestSeen>>,
+}
+
+// What an answer may carry of each, so that the answer for a whole host stays within what the control plane reads.
+const EVIDENCE_BYTES_MAX: usize = 2048;
+const DETAIL_BYTES_MAX: usize = 1024;
+const WORD_BYTES_MAX: usize = 256;
+const REFUSALS_MAX: usize = 64;
+
+impl Outcome {
+    /// It worked, and this was seen.
+    pub fn done(evidence: &str) -> Self {
+        let text = clipped(evidence, EVIDENCE_BYTES_MAX);
+        Self { ok: true, text, failure: None, refusals: vec![], guest: None }
+    }
+
+    /// The guest runs.
+    pub fn started(guest: GuestSeen) -> Self {
+        Self { guest: Some(Box::new(guest)), ..Self::done("started") }
+    }
+
+    /// It did not work.
+    pub fn failed(fault: &HostFault) -> Self {
+        let short = |refusal: &Refusal| Refusal {
+            check: clipped(&refusal.check, WORD_BYTES_MAX),
+            slot_id: refusal.slot_id.clone(),
+            expected: clipped(&refusal.expected, WORD_BYTES_MAX),
+            found: clipped(&refusal.found, WORD_BYTES_MAX),
+        };
+        Self {
+            ok: false,
+            text: clipped_detail(&fault.detail),
+            failure: fault.failure,
+            refusals: fault.refusals.iter().take(REFUSALS_MAX).map(short).collect(),
+            guest: None,
+        }
+    }
+}
+
+/// A sentence from the host, cut to what an answer may carry.
+pub(crate) fn clipped_detail(text: &str) -> String {
+    clipped(text, DETAIL_BYTES_MAX)
+}
+
+fn clipped(text: &str, bytes_max: usize) -> String {
+    let mut kept: String = text.chars().filter(|c| !c.is_control()).collect();
+    kept.truncate(kept.floor_char_boundary(bytes_max));
+    kept
 }
 
 /// One line of the journal.
@@ -41,6 +101,9 @@ pub enum Record {
         rank: Rank,
         /// Which order.
         task_id: TaskId,
+        /// For whom; not known of orders from before it was written down.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        allocation_id: Option<AllocationId>,
     },
     /// The newest order of one kind about the host itself, carried over when a journal is rewritten.
     HostMarked {
@@ -168,5 +231,29 @@ impl Journal for MemoryJournal {
     fn rewrite(&mut self, records: &[Record]) -> Result<(), JournalFault> {
         self.writable()?.records = records.to_vec();
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn an_outcome_from_before_refusals_and_guests_still_reads() {
+        let old: Outcome = serde_json::from_str(r#"{"ok":true,"text":"stopped"}"#).unwrap();
+        assert_eq!(old, Outcome::done("stopped"));
+        assert_eq!(serde_json::to_string(&old).unwrap(), r#"{"ok":true,"text":"stopped"}"#);
+    }
+
+    #[test]
+    fn what_a_host_says_is_cut_between_letters() {
+        let fault = HostFault::new("é\n".repeat(2000));
+        let text = Outcome::failed(&fault).text;
+        assert_eq!((text.len(), text.chars().all(|c| c == 'é')), (DETAIL_BYTES_MAX, true));
+        assert_eq!(Outcome::done(&"é".repeat(2000)).text.len(), EVIDENCE_BYTES_MAX);
+        let refusal = Refusal { check: "disk".into(), slot_id: None, expected: "x".repeat(9999), found: String::new() };
+        let failed = Outcome::failed(&HostFault::refused(TaskFailure::PlanRefused, vec![refusal; 100]));
+        assert_eq!((failed.refusals.len(), failed.refusals[0].expected.len()), (REFUSALS_MAX, WORD_BYTES_MAX));
     }
 }

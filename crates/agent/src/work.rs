@@ -1,36 +1,36 @@
-//! What an open order needs next, read from the journal and from the host: one change, or its answer.
+//! What an open order about a guest needs next, read from the journal and from what the host lists: one change, or its answer.
 //!
-//! Nothing is done here. Because the host is asked every time, an order whose work turns out to be there already (the agent
+//! Nothing is done here. Because the host is asked before every move, an order whose work turns out to be there already (the agent
 //! was interrupted right after doing it, or an earlier attempt did it) ends well without doing it again. Evidence that
 //! is missing, empty or interrupted too often counts against the wipe, never for it.
 
 use crate::{
     book::Open,
-    host::{Guest, Host, HostFault, SlotUse, Step},
-    identity::Identity,
-    journal::Outcome,
+    host::{Guest, HostFault, SlotUse, Step},
+    identity::{Challenge, Identity},
+    journal::{Outcome, clipped_detail},
 };
-use api::node_plane::{REPORT_BYTES_MAX, TaskReport};
 use model::{
-    proof::{Proof, StepEvidence, WipeStep},
-    task::{GuestOrder, TaskFailure, TaskInput, TaskResult},
+    proof::{StepEvidence, WipeStep},
+    runtime::GuestSeen,
+    task::{GuestOrder, TaskFailure, TaskInput, TaskResult, TaskSlot},
 };
-use topology::Discovery;
+use serde_json::Value;
 
-/// A change is begun at most this many times; more interruptions than that are a failure.
-pub(crate) const TURNS_MAX: u32 = 5;
+// A change is begun at most this many times; more interruptions than that are a failure.
+const TURNS_MAX: u32 = 5;
 
 /// What an order needs next.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Move {
     /// This change.
     Act(Step),
-    /// This answer, with what was seen where the order was to look.
-    Answer(TaskResult, Option<TaskReport>),
+    /// This answer.
+    Answer(TaskResult),
 }
 
-/// What is wrong with an order in itself, before anything is looked at.
-pub(crate) fn malformed(open: &Open) -> Option<&'static str> {
+// What is wrong with an order in itself, before anything is looked at.
+fn malformed(open: &Open) -> Option<&'static str> {
     let slots = open.slots();
     if slots.is_empty() {
         Some("The order names no slot.")
@@ -41,63 +41,34 @@ pub(crate) fn malformed(open: &Open) -> Option<&'static str> {
     }
 }
 
-pub(crate) fn next(open: &Open, host: &impl Host, identity: &Identity) -> Move {
-    let guests = host.guests();
-    let blind = |fault: HostFault| format!("The host's guests could not be listed: {fault}");
-    match &open.task.input {
-        TaskInput::SliceVmProvision(order) => match guests.map_err(blind) {
-            Ok(guests) => provision(open, order, &guests),
-            Err(detail) => failed(open, TaskFailure::ProvisionFailed, &detail),
-        },
-        TaskInput::SliceVmRelease(_) => match guests.map_err(blind) {
-            Ok(guests) => release(open, &guests, identity),
-            Err(detail) => failed(open, TaskFailure::GuestNotGone, &detail),
-        },
-        TaskInput::SliceTopologyDiscover {} => {
-            look(open, host, |discovery| TaskReport::SliceTopologyDiscover(Box::new(discovery)))
-        }
-        TaskInput::NodeReadiness {} => {
-            look(open, host, |discovery| TaskReport::NodeReadiness(Box::new(topology::readiness(&discovery))))
-        }
-    }
-}
-
-// Looking changes nothing, so there is nothing to journal before it: interrupted, it is simply done again.
-fn look(open: &Open, host: &impl Host, report: impl FnOnce(Discovery) -> TaskReport) -> Move {
-    let report = match host.capture() {
-        Ok(tree) => report(topology::discover(&tree)),
-        Err(fault) => return failed(open, TaskFailure::NotReadable, &fault.detail),
-    };
-    // A report that would be refused is worse than none: it would be held against the node, and sent for ever.
-    match serde_json::to_vec(&report).map(|json| json.len()) {
-        Ok(bytes) if bytes <= REPORT_BYTES_MAX => Move::Answer(done(open, vec![]), Some(report)),
-        Ok(bytes) => failed(
-            open,
-            TaskFailure::NotReadable,
-            &format!("What was seen takes {bytes} bytes, more than a report may."),
-        ),
-        Err(error) => failed(open, TaskFailure::NotReadable, &format!("What was seen cannot be written: {error}.")),
+pub(crate) fn next(open: &Open, guests: &Result<Vec<Guest>, HostFault>, identity: &Identity) -> Move {
+    let blind = |fault: &HostFault| format!("The host's guests could not be listed: {fault}");
+    match (&open.task.input, guests) {
+        (TaskInput::SliceVmProvision(order), Ok(guests)) => provision(open, order, guests),
+        (TaskInput::SliceVmProvision(_), Err(fault)) => failed(open, TaskFailure::ProvisionFailed, &blind(fault)),
+        (TaskInput::SliceVmRelease(_), Ok(guests)) => release(open, guests, identity),
+        (TaskInput::SliceVmRelease(_), Err(fault)) => failed(open, TaskFailure::GuestNotGone, &blind(fault)),
+        _ => failed(open, TaskFailure::UnknownKind, "The order is not about a guest."),
     }
 }
 
 /// An answer that the order could not be carried out.
 pub(crate) fn failure(open: &Open, failure: TaskFailure, detail: &str) -> TaskResult {
-    TaskResult {
-        task_id: open.task.id.clone(),
-        fence: open.task.fence,
-        failure: Some(failure),
-        detail: clipped(detail),
-        proofs: vec![],
-    }
+    TaskResult::failed(open.task.id.clone(), open.task.fence, failure, clipped_detail(detail))
 }
 
 fn failed(open: &Open, why: TaskFailure, detail: &str) -> Move {
-    Move::Answer(failure(open, why, detail), None)
+    Move::Answer(failure(open, why, detail))
 }
 
-fn done(open: &Open, proofs: Vec<Proof>) -> TaskResult {
-    let task = &open.task;
-    TaskResult { task_id: task.id.clone(), fence: task.fence, failure: None, detail: String::new(), proofs }
+// A change did not work: what kind of failure it is the host may know better than the step.
+fn faulted(open: &Open, usual: TaskFailure, outcome: &Outcome) -> Move {
+    let refusals = outcome.refusals.clone();
+    Move::Answer(TaskResult { refusals, ..failure(open, outcome.failure.unwrap_or(usual), &outcome.text) })
+}
+
+fn started(open: &Open, seen: &GuestSeen) -> Move {
+    Move::Answer(TaskResult { guest: Some(Box::new(seen.clone())), ..TaskResult::done(&open.task) })
 }
 
 fn provision(open: &Open, order: &GuestOrder, guests: &[Guest]) -> Move {
@@ -107,16 +78,22 @@ fn provision(open: &Open, order: &GuestOrder, guests: &[Guest]) -> Move {
     }
     let outcome = open.outcomes.get(&Step::Provision);
     if let Some(fault) = outcome.filter(|outcome| !outcome.ok) {
-        return failed(open, TaskFailure::ProvisionFailed, &fault.text);
+        return faulted(open, TaskFailure::ProvisionFailed, fault);
     }
-    let is_ours = |guest: &Guest| guest.allocation_id == order.allocation_id && guest.slots == slots && guest.ready;
-    let there = guests.iter().any(is_ours);
-    if there && (outcome.is_some() || !model::planted!(AgentRepeatsWork)) {
-        return Move::Answer(done(open, vec![]), None);
+    let is_ours = |guest: &Guest| guest.allocation_id == order.allocation_id && guest.slots == slots;
+    let there = guests.iter().find(|guest| is_ours(guest) && guest.ready);
+    // Where neither the journal nor the list has what is seen of the guest, the host is asked once more.
+    let seen = outcome.and_then(|outcome| outcome.guest.as_deref()).or(there.and_then(|guest| guest.seen.as_ref()));
+    if let (Some(_), Some(seen)) = (there, seen)
+        && (outcome.is_some() || !model::planted!(AgentRepeatsWork))
+    {
+        return started(open, seen);
     }
     if outcome.is_some() {
         return failed(open, TaskFailure::ProvisionFailed, "The guest was started and is not there.");
     }
+    // What an attempt for this very use began and did not get to the end is gone on with, also by a later attempt; what
+    // another left is for a release to clean up.
     if let Some(stranger) = guests.iter().find(|guest| !is_ours(guest) && sits_on(guest, &slots)) {
         let detail = format!("What is left of {} sits on the slots.", stranger.allocation_id);
         return failed(open, TaskFailure::ProvisionFailed, &detail);
@@ -140,10 +117,12 @@ fn release(open: &Open, guests: &[Guest], identity: &Identity) -> Move {
     for slot in &slots {
         match wipe(open, slot) {
             Wipe::Step(step) => return Move::Act(step),
-            Wipe::Over(steps) => proofs.extend(nonce(open, slot).map(|nonce| identity.prove(slot, nonce, steps))),
+            Wipe::Over(steps) => {
+                proofs.extend(challenge(open, slot).map(|challenge| identity.prove(slot, challenge, steps)))
+            }
         }
     }
-    Move::Answer(done(open, proofs), None)
+    Move::Answer(TaskResult { proofs, ..TaskResult::done(&open.task) })
 }
 
 // Whatever sits on the slots goes: the book has already refused every order that is not the newest for all of them. A guest
@@ -151,8 +130,10 @@ fn release(open: &Open, guests: &[Guest], identity: &Identity) -> Move {
 fn stop(open: &Open, guest: &Guest) -> Move {
     let step = Step::StopGuest { allocation_id: guest.allocation_id.clone() };
     if let Some(outcome) = open.outcomes.get(&step) {
-        let detail = if outcome.ok { "The guest was stopped and is still there." } else { &outcome.text };
-        return failed(open, TaskFailure::GuestNotGone, detail);
+        if !outcome.ok {
+            return faulted(open, TaskFailure::GuestNotGone, outcome);
+        }
+        return failed(open, TaskFailure::GuestNotGone, "The guest was stopped and is still there.");
     }
     if turns(open, &step) >= TURNS_MAX {
         return failed(open, TaskFailure::GuestNotGone, INTERRUPTED);
@@ -165,28 +146,42 @@ enum Wipe {
     Over(Vec<StepEvidence>),
 }
 
-// Only called while no guest sits on the slot, which is the first step's evidence. The first step that fails ends the wipe
-// of this slot: reading back a disk that was not erased proves nothing.
+// Only called while no guest is listed on the slot; that nobody sits there the host says itself, as the first step. The first
+// step that fails ends the wipe of this slot: reading back a disk that was not erased proves nothing.
 fn wipe(open: &Open, slot: &SlotUse) -> Wipe {
     let mut seen = vec![];
-    for wipe in WipeStep::ALL {
-        let outcome = if *wipe == WipeStep::GuestGone {
-            Outcome { ok: true, text: "the host lists no guest on the slot".to_owned() }
-        } else {
-            let step = Step::Wipe { slot_id: slot.slot_id.clone(), wipe: *wipe };
-            match open.outcomes.get(&step) {
-                Some(outcome) => outcome.clone(),
-                None if turns(open, &step) < TURNS_MAX => return Wipe::Step(step),
-                None => Outcome { ok: false, text: INTERRUPTED.to_owned() },
+    for wipe in needed(open, slot) {
+        let step = Step::Wipe { slot_id: slot.slot_id.clone(), wipe };
+        let outcome = match open.outcomes.get(&step) {
+            Some(outcome) => outcome.clone(),
+            None if wipe == WipeStep::GuestGone && model::planted!(ReleaseLeavesGuest) => {
+                Outcome::done("so it is said")
             }
+            None if turns(open, &step) < TURNS_MAX => return Wipe::Step(step),
+            None => Outcome::failed(&HostFault::new(INTERRUPTED)),
         };
         let ok = outcome.ok && !outcome.text.is_empty();
-        seen.push(StepEvidence { step: *wipe, ok, evidence: outcome.text });
+        let evidence = if ok && wipe == WipeStep::GuestGone { gone(open, &outcome) } else { outcome.text };
+        seen.push(StepEvidence { step: wipe, ok, evidence });
         if !ok {
             break;
         }
     }
     Wipe::Over(seen)
+}
+
+// That nobody sits on the slot now, and what was seen when this order stopped who did: his machine and his processes gone,
+// his partition off, his devices reset.
+fn gone(open: &Open, now: &Outcome) -> String {
+    let stops = open.outcomes.iter().filter(|(step, _)| matches!(step, Step::StopGuest { .. }));
+    let stopped: Vec<&str> = stops.map(|(_, outcome)| outcome.text.as_str()).collect();
+    match serde_json::from_str(&now.text) {
+        Ok(Value::Object(mut seen)) if !stopped.is_empty() => {
+            seen.insert("stopped".to_owned(), clipped_detail(&stopped.join("; ")).into());
+            Value::Object(seen).to_string()
+        }
+        _ => now.text.clone(),
+    }
 }
 
 const INTERRUPTED: &str = "The agent was interrupted too often to know how it ended.";
@@ -195,16 +190,24 @@ fn turns(open: &Open, step: &Step) -> u32 {
     open.turns.get(step).copied().unwrap_or(0)
 }
 
-fn nonce<'a>(open: &'a Open, slot: &SlotUse) -> Option<&'a str> {
-    open.task.slots().iter().find(|given| given.slot_id == slot.slot_id).and_then(|given| given.nonce.as_deref())
+fn given<'a>(open: &'a Open, slot: &SlotUse) -> Option<&'a TaskSlot> {
+    open.task.slots().iter().find(|given| given.slot_id == slot.slot_id)
+}
+
+// Which steps the slot's devices need; without knowing its devices, all of them.
+fn needed(open: &Open, slot: &SlotUse) -> Vec<WipeStep> {
+    match given(open, slot).and_then(|given| given.bundle.as_ref()) {
+        Some(bundle) => WipeStep::needed(bundle.gpu.is_some(), bundle.fabric.is_some()),
+        None => WipeStep::ALL.to_vec(),
+    }
+}
+
+fn challenge<'a>(open: &'a Open, slot: &SlotUse) -> Option<Challenge<'a>> {
+    let given = given(open, slot)?;
+    let disk_identity = given.bundle.as_ref().map_or("", |bundle| &bundle.disk_identity);
+    Some(Challenge { disk_identity, nonce: given.nonce.as_deref()? })
 }
 
 fn sits_on(guest: &Guest, slots: &[SlotUse]) -> bool {
     guest.slots.iter().any(|held| slots.iter().any(|slot| slot.slot_id == held.slot_id))
-}
-
-/// Text from the host, cut to what an answer may carry.
-pub(crate) fn clipped(text: &str) -> String {
-    const CHARACTERS_MAX: usize = 400;
-    text.chars().filter(|c| !c.is_control()).take(CHARACTERS_MAX).collect()
 }

@@ -4,7 +4,7 @@
 mod world;
 
 use agent::{
-    Agent, HEARTBEAT_S, Identity, Journal, JournalFault, POLL_S, RESEND_S, Record, Step,
+    Agent, Guest, HEARTBEAT_S, Identity, Journal, JournalFault, POLL_S, RESEND_S, Record, SlotUse, Step,
     book::{ANSWERS_KEPT_MAX, Book},
 };
 use api::node_plane::{FromControl, ResultAck, ToControl};
@@ -14,7 +14,7 @@ use model::{
     proof::{Expected, Proof, ProofFault, WipeStep},
     task::{Task, TaskFailure, TaskKind, TaskResult},
 };
-use world::{SECRET, World, allocation_id, node_id, order, slot_id, with_slots};
+use world::{SECRET, World, allocation_id, lab_bundle, node_id, order, refusal, seen, slot_id, with_slots};
 
 fn start(n: u8, use_generation: u8, attempt: i64) -> Task {
     order(n, TaskKind::SliceVmProvision, use_generation, attempt)
@@ -30,7 +30,15 @@ fn proof_fault(proof: &Proof, slot: u8, use_generation: i64) -> Option<ProofFaul
         (0..128).step_by(2).map(|i| u8::from_str_radix(&proof.signature[i..i + 2], 16).unwrap()).collect();
     let signature_ok = key.verify_strict(&proof.signed_bytes(), &Signature::from_slice(&bytes).unwrap()).is_ok();
     let nonce = format!("nonce-{use_generation}");
-    proof.fault(&Expected { node_id: &node_id(), slot_id: &slot_id(slot), use_generation, nonce: &nonce }, signature_ok)
+    let expected = Expected {
+        node_id: &node_id(),
+        slot_id: &slot_id(slot),
+        use_generation,
+        disk_identity: "",
+        nonce: &nonce,
+        steps: WipeStep::ALL,
+    };
+    proof.fault(&expected, signature_ok)
 }
 
 fn failure(world: &World, task: &Task) -> Option<TaskFailure> {
@@ -52,7 +60,11 @@ fn a_guest_is_started_and_then_released_with_proof() {
     assert_eq!(proof_fault(&result.proofs[0], 1, 1), None);
     assert_eq!(proof_fault(&result.proofs[1], 2, 1), None);
     assert!(world.guests().is_empty());
-    assert_eq!(world.effects().len(), 1 + 1 + 2 * 4);
+    assert_eq!(world.effects().len(), 1 + 1 + 2 * 5);
+    for proof in &result.proofs {
+        let expected = format!("{{\"guests\":0,\"stopped\":\"the machine of {} is gone\"}}", allocation_id(1));
+        assert_eq!((proof.steps[0].step, &proof.steps[0].evidence), (WipeStep::GuestGone, &expected));
+    }
 }
 
 #[test]
@@ -93,7 +105,7 @@ fn work_that_keeps_being_interrupted_fails_instead_of_going_on_for_ever() {
     }
     world.settle();
     let proofs = &world.result(&down).proofs;
-    assert!(proofs.iter().zip(1..).all(|(p, s)| proof_fault(p, s, 1) == Some(ProofFault::StepMissing)), "{proofs:?}");
+    assert!(proofs.iter().zip(1..).all(|(p, s)| proof_fault(p, s, 1) == Some(ProofFault::StepFailed)), "{proofs:?}");
 }
 
 #[test]
@@ -179,13 +191,37 @@ fn a_second_attempt_finds_the_work_of_the_first_and_is_content() {
 }
 
 #[test]
+fn a_second_attempt_goes_on_with_what_the_first_did_not_get_to_the_end() {
+    let (second, other) = (start(2, 1, 2), start(3, 2, 1));
+    let unfinished = Guest {
+        allocation_id: allocation_id(1),
+        slots: [1, 2].map(|n| SlotUse { slot_id: slot_id(n), use_generation: 1 }).to_vec(),
+        ready: false,
+        seen: None,
+    };
+    let mut world = World::new(vec![second.clone()]);
+    world.host.machine().guests.push(unfinished.clone());
+    world.settle();
+    assert_eq!(failure(&world, &second), None);
+    assert!(world.guests().len() == 1 && world.guests()[0].ready);
+    // What is left of somebody else, or of another use, is not.
+    for left in [unfinished.clone(), Guest { allocation_id: allocation_id(2), ..unfinished }] {
+        let mut world = World::new(vec![other.clone()]);
+        world.host.machine().guests.push(left);
+        world.settle();
+        assert_eq!(failure(&world, &other), Some(TaskFailure::ProvisionFailed));
+        assert!(world.effects().is_empty());
+    }
+}
+
+#[test]
 fn a_failed_or_blank_wipe_step_is_shown_as_it_is() {
     for blank in [false, true] {
-        for wipe in [WipeStep::DiskErased, WipeStep::DiskReadBack, WipeStep::GpuReset, WipeStep::FabricReset] {
+        for wipe in WipeStep::ALL.iter().copied() {
             let down = end(1, 1, 1);
             let mut world = World::new(vec![down.clone()]);
             let step = Step::Wipe { slot_id: slot_id(1), wipe };
-            let mut machine = world.host.machine.borrow_mut();
+            let mut machine = world.host.machine();
             if blank {
                 machine.blank.insert(step)
             } else {
@@ -195,7 +231,7 @@ fn a_failed_or_blank_wipe_step_is_shown_as_it_is() {
             world.settle();
             let result = world.result(&down);
             assert_eq!(result.failure, None, "the guest is gone all the same");
-            assert_eq!(proof_fault(&result.proofs[0], 1, 1), Some(ProofFault::StepMissing), "{wipe}");
+            assert_eq!(proof_fault(&result.proofs[0], 1, 1), Some(ProofFault::StepFailed), "{wipe}");
             let last = result.proofs[0].steps.last().unwrap();
             assert!(last.step == wipe && !last.ok, "nothing is tried after the step that failed");
             assert_eq!(proof_fault(&result.proofs[1], 2, 1), None, "the other slot is not held up");
@@ -208,7 +244,7 @@ fn a_guest_that_will_not_go_keeps_its_slots_unwiped() {
     let (up, down) = (start(1, 1, 1), end(2, 1, 2));
     let mut world = World::new(vec![up]);
     world.settle();
-    world.host.machine.borrow_mut().unstoppable = true;
+    world.host.machine().unstoppable = true;
     world.orders.push(down.clone());
     world.settle();
     assert_eq!(failure(&world, &down), Some(TaskFailure::GuestNotGone));
@@ -220,17 +256,71 @@ fn a_guest_that_will_not_go_keeps_its_slots_unwiped() {
 fn a_guest_that_cannot_start_and_a_host_that_cannot_see_are_failures() {
     let up = start(1, 1, 1);
     let mut world = World::new(vec![up.clone()]);
-    world.host.machine.borrow_mut().failing.insert(Step::Provision);
+    world.host.machine().failing.insert(Step::Provision);
     world.settle();
     assert_eq!(
         (failure(&world, &up), world.result(&up).detail.as_str()),
         (Some(TaskFailure::ProvisionFailed), "it broke")
     );
-    world.host.machine.borrow_mut().blind = true;
+    world.host.machine().blind = true;
     let down = end(2, 1, 2);
     world.orders.push(down.clone());
     world.settle();
     assert_eq!(failure(&world, &down), Some(TaskFailure::GuestNotGone));
+}
+
+#[test]
+fn a_refusal_is_answered_check_by_check_wherever_a_crash_comes() {
+    for failure_told in [TaskFailure::PlanRefused, TaskFailure::ImageRefused] {
+        let up = start(1, 1, 1);
+        let refused = || {
+            let world = World::new(vec![up.clone()]);
+            world.host.machine().refusing = Some(failure_told);
+            world
+        };
+        let whole = refused().settle();
+        for crash_at in 0..=whole {
+            let mut world = refused();
+            (0..=crash_at).for_each(|_| drop(world.step(true)));
+            world.restart();
+            world.settle();
+            let result = world.result(&up);
+            assert_eq!((result.failure, result.refusals.as_slice()), (Some(failure_told), &[refusal()][..]));
+            assert_eq!(result.detail, "disk_identity: expected serial A, found serial B");
+            assert!(result.guest.is_none() && world.guests().is_empty());
+        }
+    }
+}
+
+#[test]
+fn what_is_seen_of_a_guest_is_answered_wherever_a_crash_comes() {
+    for shy in [false, true] {
+        let up = start(1, 1, 1);
+        let whole = World::new(vec![up.clone()]).settle();
+        for crash_at in 0..=whole {
+            let mut world = World::new(vec![up.clone()]);
+            world.host.machine().shy = shy;
+            (0..=crash_at).for_each(|_| drop(world.step(true)));
+            world.restart();
+            world.settle();
+            assert_eq!(world.result(&up).guest.as_deref(), Some(&seen(&allocation_id(1))), "crash after {crash_at}");
+            assert_eq!(world.guests().len(), 1);
+            // One that lists its guests without what is seen of them is asked for it once more, and no more than that.
+            assert!(world.effects().len() <= if shy { 2 } else { 1 }, "{:?}", world.effects());
+        }
+    }
+}
+
+#[test]
+fn a_slot_is_wiped_as_far_as_it_has_devices() {
+    let down = with_slots(end(1, 1, 1), |slots| slots[1].bundle = Some(Box::new(lab_bundle(1))));
+    let mut world = World::new(vec![down.clone()]);
+    world.settle();
+    let proofs = &world.result(&down).proofs;
+    let steps = |at: usize| proofs[at].steps.iter().map(|given| given.step).collect::<Vec<_>>();
+    assert_eq!(steps(0), WipeStep::needed(false, false), "a laboratory's slot has nothing to reset");
+    assert_eq!(proofs[0].disk_identity, "loop:/disks/1");
+    assert_eq!(steps(1), WipeStep::ALL, "of a slot about which nothing is said everything is wiped");
 }
 
 #[test]
@@ -323,15 +413,36 @@ fn it_calls_on_time_and_repeats_an_answer_until_it_is_acknowledged() {
 }
 
 #[test]
+fn a_control_plane_that_is_away_for_an_hour_finds_what_it_ordered_and_nothing_done_twice() {
+    let (up, mut down) = (start(1, 1, 1), end(2, 1, 2));
+    let mut world = World::new(vec![]);
+    world.offer(std::slice::from_ref(&up));
+    // Nobody hears the agent, and in the middle of it the agent dies.
+    for _ in 0..1800 {
+        world.step(false);
+    }
+    world.restart();
+    for _ in 0..1800 {
+        world.step(false);
+    }
+    assert_eq!(world.guests().len(), 1, "the guest runs on");
+    let effects = world.effects();
+    assert_eq!(effects.iter().filter(|effect| effect.step == Step::Provision).count(), 1);
+    // It comes back and asks once more for what it never heard about.
+    world.orders.push(up.clone());
+    world.settle();
+    assert_eq!((failure(&world, &up), world.effects()), (None, effects));
+    down.deadline = world.now.plus_seconds(600);
+    world.orders.push(down.clone());
+    world.settle();
+    assert_eq!((failure(&world, &down), world.guests()), (None, vec![]));
+    assert_eq!(proof_fault(&world.result(&down).proofs[0], 1, 1), None);
+}
+
+#[test]
 fn an_order_whose_answer_was_forgotten_is_refused_rather_than_done_again() {
     let ended = |task: &Task| {
-        let result = TaskResult {
-            task_id: task.id.clone(),
-            fence: task.fence,
-            failure: None,
-            detail: String::new(),
-            proofs: vec![],
-        };
+        let result = TaskResult::done(task);
         [
             Record::Accepted { task: task.clone() },
             Record::Finished { result, report: None },

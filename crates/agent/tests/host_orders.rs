@@ -5,12 +5,15 @@ mod world;
 
 use agent::{Record, book::Book};
 use api::node_plane::{FromControl, Offer, TaskReport, TasksOffered, ToControl};
-use model::task::{Task, TaskFailure, TaskKind, TaskResult};
+use model::{
+    runtime::{Finding, FindingAction, FindingKind, ReconcileReport},
+    task::{PlanOrder, PlanSlot, Task, TaskFailure, TaskInput, TaskKind, TaskResult},
+};
 use topology::{
     Tree, discover, readiness,
     simulated::{HostSpec, trees::hgx_h200},
 };
-use world::{World, look, node_id, order};
+use world::{World, lab_bundle, look, node_id, order, slot_id};
 
 fn host() -> Tree {
     hgx_h200(&HostSpec { number: 7, name: "host-7".to_owned(), gpus: 8 })
@@ -18,7 +21,7 @@ fn host() -> Tree {
 
 fn world_of(tasks: Vec<Task>) -> World {
     let world = World::new(tasks);
-    world.host.machine.borrow_mut().shows = host();
+    world.host.machine().shows = host();
     world
 }
 
@@ -51,11 +54,11 @@ fn an_answer_is_the_same_after_a_crash_and_its_report_is_dropped_once_it_is_hear
     for _ in 0..4 {
         world.step(false);
     }
-    assert_eq!(world.host.machine.borrow().looks, 1);
+    assert_eq!(world.host.machine().looks, 1);
     world.restart();
-    world.host.machine.borrow_mut().shows = Tree::default();
+    world.host.machine().shows = Tree::default();
     world.settle();
-    assert_eq!(world.host.machine.borrow().looks, 1, "the journal has what was seen");
+    assert_eq!(world.host.machine().looks, 1, "the journal has what was seen");
     assert_eq!(world.reports[&find.id], TaskReport::SliceTopologyDiscover(Box::new(discover(&host()))));
     assert_eq!(world.agent().book().answers()[&find.id].report, None);
 }
@@ -73,17 +76,51 @@ fn an_older_look_of_the_same_kind_is_refused_even_after_a_rewrite() {
     world.offer(std::slice::from_ref(&late));
     let said = world.step(true);
     assert_eq!(results(&said)[0].failure, Some(TaskFailure::StaleFence));
-    assert_eq!(world.host.machine.borrow().looks, 1);
+    assert_eq!(world.host.machine().looks, 1);
 }
 
 #[test]
-fn a_host_that_cannot_be_looked_at_says_so() {
-    let find = look(1, TaskKind::SliceTopologyDiscover, 1);
-    let mut world = world_of(vec![find.clone()]);
-    world.host.machine.borrow_mut().blind = true;
+fn a_host_that_cannot_be_looked_at_says_so_in_the_words_of_each_order() {
+    let usual = [
+        (TaskKind::SliceTopologyDiscover, TaskFailure::NotReadable),
+        (TaskKind::NodeReadiness, TaskFailure::NotReadable),
+        (TaskKind::SlicePlan, TaskFailure::NotReadable),
+        (TaskKind::SliceReconcile, TaskFailure::ReconcileFailed),
+        (TaskKind::ImagePrefetch, TaskFailure::ImageRefused),
+    ];
+    for (kind, failure) in usual {
+        let asked = look(1, kind, 1);
+        let mut world = world_of(vec![asked.clone()]);
+        world.host.machine().blind = true;
+        world.settle();
+        assert_eq!(world.result(&asked).failure, Some(failure), "{kind}");
+        assert!(!world.result(&asked).detail.is_empty() && world.reports.is_empty());
+    }
+}
+
+#[test]
+fn plans_and_comparisons_are_answered_with_their_report_and_a_fetched_image_with_none() {
+    let (mut plan, compare) = (look(1, TaskKind::SlicePlan, 1), look(2, TaskKind::SliceReconcile, 1));
+    plan.input =
+        TaskInput::SlicePlan(PlanOrder { slots: vec![PlanSlot { slot_id: slot_id(1), bundle: lab_bundle(1) }] });
+    let fetch = look(3, TaskKind::ImagePrefetch, 1);
+    let mut world = world_of(vec![plan.clone(), compare.clone(), fetch.clone()]);
+    let finding = Finding {
+        kind: FindingKind::StraySeed,
+        action: FindingAction::Repaired,
+        thing: "seed.iso".to_owned(),
+        allocation_id: None,
+        slot_id: None,
+        detail: "It was removed.".to_owned(),
+    };
+    let found = ReconcileReport { findings: vec![finding], guests: vec![] };
+    world.host.machine().findings = found.clone();
     world.settle();
-    assert_eq!(world.result(&find).failure, Some(TaskFailure::NotReadable));
-    assert!(world.reports.is_empty());
+    assert!([&plan, &compare, &fetch].iter().all(|task| world.result(task).failure.is_none()));
+    assert!(matches!(&world.reports[&plan.id], TaskReport::SlicePlan(report) if report.disks == ["loop:/disks/1"]));
+    assert_eq!(world.reports[&compare.id], TaskReport::SliceReconcile(Box::new(found)));
+    assert!(!world.reports.contains_key(&fetch.id));
+    assert!(world.effects().is_empty(), "none of them changes a guest");
 }
 
 #[test]
@@ -96,7 +133,7 @@ fn a_report_that_would_be_refused_is_not_sent() {
         large.insert_file(&format!("{function}/vendor"), "0x1234\n").unwrap();
         large.insert_file(&format!("{function}/class"), "0x088000\n").unwrap();
     }
-    world.host.machine.borrow_mut().shows = large;
+    world.host.machine().shows = large;
     world.settle();
     assert_eq!(world.result(&find).failure, Some(TaskFailure::NotReadable));
     assert!(world.result(&find).detail.contains("bytes"), "{}", world.result(&find).detail);

@@ -51,7 +51,7 @@ fn the_unit_starts_the_program_with_settings_that_it_knows() {
     for name in names {
         assert!(help.contains(&format!("{name}=")), "{name} is not in {help}");
     }
-    assert!(help.contains("/var/lib/gpuaas-agent") && unit.contains("StateDirectory=gpuaas-agent gpuaas-agent/images"));
+    assert!(help.contains("/var/lib/gpuaas-agent") && unit.contains("StateDirectory=gpuaas-agent\n"));
 }
 
 #[test]

@@ -5,7 +5,8 @@ mod world;
 
 use model::task::{Task, TaskKind};
 use proptest::prelude::*;
-use world::{World, allocation_id, order};
+use std::{sync::Arc, thread};
+use world::{Middle, World, allocation_id, order};
 
 #[derive(Debug, Clone)]
 enum Weather {
@@ -50,35 +51,57 @@ fn afternoons() -> u32 {
     if std::env::var_os("GPUAAS_SOAK").is_some() { 10_000 } else { 1000 }
 }
 
+// What happens between the storm and the end, and where things have to stand then.
+fn weathered(mut world: World, weather: Vec<Weather>, last_use_ends: bool) -> Result<(), TestCaseError> {
+    let orders = afternoon(last_use_ends);
+    for event in weather {
+        match event {
+            Weather::Arrive(numbers) => {
+                world.offer(&numbers.into_iter().map(|n| orders[n].clone()).collect::<Vec<_>>())
+            }
+            Weather::Pass { steps, heard } => (0..steps).for_each(|_| drop(world.step(heard))),
+            Weather::Crash => world.restart(),
+        }
+    }
+    // The sky clears. Before the last use, the one before it has ended: a control plane claims a slot only after that.
+    world.orders = orders[..7].to_vec();
+    world.settle();
+    world.orders = orders.clone();
+    world.settle();
+    let left: Vec<_> = world.guests().iter().map(|guest| guest.allocation_id.clone()).collect();
+    let newest = world.result(&orders[ORDERS - 1]);
+    if newest.failure.is_none() {
+        prop_assert_eq!(left, if last_use_ends { vec![] } else { vec![allocation_id(3)] });
+    } else {
+        // It arrived while the guest of an earlier use still sat there; it says so, and nobody was started beside it.
+        prop_assert!(!last_use_ends && left.len() <= 1, "{:?} {:?}", newest, left);
+    }
+    Ok(())
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(afternoons()))]
 
+    // The control plane itself offers nothing while the storm lasts.
     #[test]
     fn the_host_ends_where_the_newest_order_wants_it(
         weather in prop::collection::vec(any_weather(), 0..40), last_use_ends in any::<bool>(),
     ) {
-        let orders = afternoon(last_use_ends);
-        // The control plane itself offers nothing while the storm lasts.
-        let mut world = World::new(vec![]);
-        for event in weather {
-            match event {
-                Weather::Arrive(numbers) => world.offer(&numbers.into_iter().map(|n| orders[n].clone()).collect::<Vec<_>>()),
-                Weather::Pass { steps, heard } => (0..steps).for_each(|_| { world.step(heard); }),
-                Weather::Crash => world.restart(),
-            }
-        }
-        // The sky clears. Before the last use, the one before it has ended: a control plane claims a slot only after that.
-        world.orders = orders[..7].to_vec();
-        world.settle();
-        world.orders = orders.clone();
-        world.settle();
-        let left: Vec<_> = world.guests().iter().map(|guest| guest.allocation_id.clone()).collect();
-        let newest = world.result(&orders[ORDERS - 1]);
-        if newest.failure.is_none() {
-            prop_assert_eq!(left, if last_use_ends { vec![] } else { vec![allocation_id(3)] });
-        } else {
-            // It arrived while the guest of an earlier use still sat there; it says so, and nobody was started beside it.
-            prop_assert!(!last_use_ends && left.len() <= 1, "{:?} {:?}", newest, left);
-        }
+        weathered(World::new(vec![]), weather, last_use_ends)?;
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(afternoons() / 20))]
+
+    #[test]
+    fn threads_change_nothing_about_that(
+        weather in prop::collection::vec(any_weather(), 0..40), last_use_ends in any::<bool>(),
+    ) {
+        let middle: Middle = Arc::new(|_, _| {
+            thread::yield_now();
+            Ok(())
+        });
+        weathered(World::threaded(vec![], 8, middle), weather, last_use_ends)?;
     }
 }

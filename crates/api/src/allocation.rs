@@ -13,9 +13,11 @@ use crate::{
 use model::{
     AllocationId, ProjectId, RegionId, SkuId, SshKeyId, TenantId, Timestamp,
     allocation::{Desired, Labels, LaunchKey, PlacementWishes, State},
+    guest::UserData,
     number::GpuCount,
+    runtime::{GuestLeaseState, GuestSeen},
     sku::CapacityShape,
-    text::Slug,
+    text::{ImageName, Slug},
     time::UtcTime,
 };
 use schemars::JsonSchema;
@@ -46,6 +48,12 @@ pub struct AllocationLaunchBody {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = SSH_KEYS_MAX), extend("uniqueItems" = true))]
     pub ssh_key_ids: Vec<SshKeyId>,
+    /// What it is made of; the platform's default when absent.
+    #[serde(default, deserialize_with = "not_null", skip_serializing_if = "Option::is_none")]
+    pub image: Option<ImageName>,
+    /// What cloud-init is to do in the guest besides. Kept with the allocation, and shown only to those who may use the project.
+    #[serde(default, deserialize_with = "not_null", skip_serializing_if = "Option::is_none")]
+    pub user_data: Option<UserData>,
     /// Words to find it by.
     #[serde(default, skip_serializing_if = "Labels::is_empty")]
     pub labels: Labels,
@@ -112,6 +120,31 @@ pub struct AllocationObserved {
     /// Whether building it failed; then it ends as `failed` once cleaned up.
     #[serde(default)]
     pub provision_failed: bool,
+    /// The guest, as its host saw it last.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub guest: Option<GuestSeen>,
+}
+
+/// How to reach a guest that is up. Its address is private: the way in leads through the platform.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct AccessView {
+    /// The user that the keys open.
+    pub user: String,
+    /// Its private address.
+    pub private_ip: String,
+    /// The address of its network card.
+    pub mac: String,
+    /// Whether it has its address.
+    pub lease_state: GuestLeaseState,
+    /// The key it shows on SSH, on one line.
+    pub host_key: String,
+}
+
+/// What was written for cloud-init.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct UserDataView {
+    /// The text.
+    pub user_data: UserData,
 }
 
 /// An allocation.
@@ -136,6 +169,18 @@ pub struct AllocationView {
     /// Who may sign in, as the keys were at launch.
     #[serde(default)]
     pub ssh_keys: Vec<LaunchKey>,
+    /// What it is made of, by its name in the catalogue.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub image_id: Option<String>,
+    /// The digest of that, as it was at launch.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub image_sha256: Option<String>,
+    /// Whether something was written for cloud-init.
+    #[serde(default)]
+    pub has_user_data: bool,
+    /// How to reach it, while it runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub access: Option<AccessView>,
     /// Words to find it by.
     #[serde(default)]
     pub labels: Labels,
@@ -180,9 +225,11 @@ endpoints! {
     /// List a project's allocations.
     AllocationList = "allocation_list", Get "/api/v1/projects/{project_id}/allocations", "allocations", ProjectRead { path: ProjectPath, query: PageQuery, answer: Ok Page<AllocationView>, problems: [InvalidPageToken] }
     /// Launch: ask for GPUs.
-    AllocationLaunch = "allocation_launch", Post "/api/v1/projects/{project_id}/allocations", "allocations", ProjectUse { path: ProjectPath, body: AllocationLaunchBody, check: AllocationLaunchBody::check, answer: Accepted OperationView, problems: [UnknownReference, NotForSale, LeaseRefused, QuotaExceeded, StateConflict] }
+    AllocationLaunch = "allocation_launch", Post "/api/v1/projects/{project_id}/allocations", "allocations", ProjectUse { path: ProjectPath, body: AllocationLaunchBody, check: AllocationLaunchBody::check, answer: Accepted OperationView, problems: [UnknownReference, NotForSale, LeaseRefused, ImageUnavailable, ImageUnfit, LabOnly, QuotaExceeded, StateConflict] }
     /// Show an allocation.
     AllocationShow = "allocation_show", Get "/api/v1/allocations/{allocation_id}", "allocations", ProjectRead { path: AllocationPath, answer: Ok AllocationView }
+    /// Show what was written for cloud-init, to those who may use the project.
+    UserDataShow = "user_data_show", Get "/api/v1/allocations/{allocation_id}/user-data", "allocations", ProjectUse { path: AllocationPath, answer: Ok UserDataView }
     /// Rename or label an allocation, or say whether it may be launched again elsewhere.
     AllocationUpdate = "allocation_update", Patch "/api/v1/allocations/{allocation_id}", "allocations", ProjectUse { path: AllocationPath, body: AllocationUpdateBody, answer: Ok AllocationView, if_match: Required, problems: [StateConflict] }
     /// Move the end of an allocation's lease to a later moment.

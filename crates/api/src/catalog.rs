@@ -8,7 +8,7 @@ use crate::{
 };
 use model::{
     PoolId, RegionId, SkuId, Timestamp,
-    number::{GpuCount, MemoryMibPerGpu, MinDiskBytes, PriceMicrosPerGpuHour, VcpusPerGpu},
+    number::{GpuCount, HugepageKib, MemoryMibPerGpu, MinDiskBytes, PriceMicrosPerGpuHour, VcpusPerGpu},
     sku::CapacityShape,
     supply::GpuModel,
     text::{DisplayName, Slug},
@@ -167,6 +167,9 @@ pub struct SlotProfileCreateBody {
     /// The smallest disk that a slot may have; any when absent.
     #[serde(default, deserialize_with = "not_null", skip_serializing_if = "Option::is_none")]
     pub min_disk_bytes: Option<MinDiskBytes>,
+    /// The size of the huge pages that memory is made of: 2048 or 1048576; ordinary pages when absent.
+    #[serde(default, deserialize_with = "not_null", skip_serializing_if = "Option::is_none")]
+    pub hugepage_kib: Option<HugepageKib>,
 }
 
 /// What may change about a slot profile. At least one field. SKUs made of it follow; what is already running keeps the terms it was launched with.
@@ -186,6 +189,9 @@ pub struct SlotProfileUpdateBody {
     /// The smallest disk that a slot may have. Slots that were approved before stay as they are.
     #[serde(default, deserialize_with = "not_null", skip_serializing_if = "Option::is_none")]
     pub min_disk_bytes: Option<MinDiskBytes>,
+    /// The size of the huge pages that memory is made of: 2048 or 1048576.
+    #[serde(default, deserialize_with = "not_null", skip_serializing_if = "Option::is_none")]
+    pub hugepage_kib: Option<HugepageKib>,
 }
 
 /// What one slot of a kind is made of besides its GPU.
@@ -203,6 +209,13 @@ pub struct SlotProfileView {
     pub memory_mib: i64,
     /// The smallest disk that a slot may have.
     pub min_disk_bytes: i64,
+    /// The size of the huge pages that memory is made of; ordinary pages when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hugepage_kib: Option<i64>,
+    /// Whether a slot must have a GPU; only a laboratory's need none.
+    pub needs_gpu: bool,
+    /// Whether a slot must have a function of the fabric; only a laboratory's need none.
+    pub needs_fabric: bool,
     /// Rises by one with every change; the ETag.
     pub version: i64,
     /// When it came to be.
@@ -337,7 +350,7 @@ endpoints! {
     /// List pools.
     PoolList = "pool_list", Get "/api/v1/pools", "pools", CatalogRead { query: PageQuery, answer: Ok Page<PoolView>, problems: [InvalidPageToken] }
     /// Create a pool.
-    PoolCreate = "pool_create", Post "/api/v1/pools", "pools", CatalogManage { body: PoolCreateBody, answer: Created PoolView, problems: [NameTaken, UnknownReference] }
+    PoolCreate = "pool_create", Post "/api/v1/pools", "pools", CatalogManage { body: PoolCreateBody, answer: Created PoolView, problems: [NameTaken, UnknownReference, LabOnly] }
     /// Show a pool.
     PoolShow = "pool_show", Get "/api/v1/pools/{pool_id}", "pools", CatalogRead { path: PoolPath, answer: Ok PoolView }
     /// Rename a pool or switch slices on or off.
@@ -347,7 +360,7 @@ endpoints! {
     /// List slot profiles, by short name.
     SlotProfileList = "slot_profile_list", Get "/api/v1/slot-profiles", "slot profiles", CatalogRead { query: PageQuery, answer: Ok Page<SlotProfileView>, problems: [InvalidPageToken] }
     /// Create a slot profile.
-    SlotProfileCreate = "slot_profile_create", Post "/api/v1/slot-profiles", "slot profiles", CatalogManage { body: SlotProfileCreateBody, answer: Created SlotProfileView, problems: [NameTaken] }
+    SlotProfileCreate = "slot_profile_create", Post "/api/v1/slot-profiles", "slot profiles", CatalogManage { body: SlotProfileCreateBody, answer: Created SlotProfileView, problems: [NameTaken, LabOnly] }
     /// Show a slot profile.
     SlotProfileShow = "slot_profile_show", Get "/api/v1/slot-profiles/{profile}", "slot profiles", CatalogRead { path: SlotProfilePath, answer: Ok SlotProfileView }
     /// Change what slots of a profile are made of.
@@ -355,11 +368,11 @@ endpoints! {
     /// List SKUs.
     SkuList = "sku_list", Get "/api/v1/skus", "skus", CatalogRead { query: PageQuery, answer: Ok Page<SkuView>, problems: [InvalidPageToken] }
     /// Create a SKU.
-    SkuCreate = "sku_create", Post "/api/v1/skus", "skus", CatalogManage { body: SkuCreateBody, check: SkuCreateBody::check, answer: Created SkuView, problems: [NameTaken, UnknownReference] }
+    SkuCreate = "sku_create", Post "/api/v1/skus", "skus", CatalogManage { body: SkuCreateBody, check: SkuCreateBody::check, answer: Created SkuView, problems: [NameTaken, UnknownReference, LabOnly] }
     /// Show a SKU.
     SkuShow = "sku_show", Get "/api/v1/skus/{sku_id}", "skus", CatalogRead { path: SkuPath, answer: Ok SkuView }
     /// Change a SKU's name, price or availability.
-    SkuUpdate = "sku_update", Patch "/api/v1/skus/{sku_id}", "skus", CatalogManage { path: SkuPath, body: SkuUpdateBody, answer: Ok SkuView, if_match: Required }
+    SkuUpdate = "sku_update", Patch "/api/v1/skus/{sku_id}", "skus", CatalogManage { path: SkuPath, body: SkuUpdateBody, answer: Ok SkuView, if_match: Required, problems: [LabOnly] }
     /// Delete a SKU that was never launched.
     SkuDelete = "sku_delete", Delete "/api/v1/skus/{sku_id}", "skus", CatalogManage { path: SkuPath, answer: NoContent Nothing, if_match: Required, problems: [StillInUse] }
 }

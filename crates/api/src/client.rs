@@ -11,7 +11,9 @@ pub use follow::{Follower, TimelineFollower};
 
 use reqwest::{
     Method as HttpMethod, Response, StatusCode, Url,
-    header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue},
+    header::{
+        ACCEPT, AUTHORIZATION, CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, UPGRADE,
+    },
 };
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
@@ -21,6 +23,7 @@ use crate::{
     allocation::AllocationPath,
     endpoint::{Endpoint, Method, Nothing, Operation, Part, Success},
     headers,
+    node_plane::STREAM_PROTOCOL,
     page::{Page, PageQuery},
     problem::{Code, Problem},
     timeline::TimelineStream,
@@ -112,7 +115,7 @@ impl ClientError {
     /// Whether the same request may be sent again without harm and with hope.
     fn may_try_again(&self, operation: &Operation) -> bool {
         // A repeated read changes nothing, and a repeated key is answered from the record.
-        let repeatable = matches!(operation.method, Method::Get | Method::Post);
+        let repeatable = matches!(operation.method, Method::Get | Method::Post) && !operation.is_upgrade();
         match self {
             Self::Problem { problem, .. } => match problem.code {
                 // Certainly not carried out.
@@ -225,12 +228,7 @@ impl Client {
         authorization.set_sensitive(true);
         // Refused only when another part of the process has already chosen a provider, which then serves us as well.
         let _ = rustls::crypto::ring::default_provider().install_default();
-        let http = reqwest::Client::builder()
-            .connect_timeout(Duration::from_secs(CONNECT_S_MAX))
-            .redirect(reqwest::redirect::Policy::none())
-            .user_agent(concat!("gpuaas-client/", env!("CARGO_PKG_VERSION")))
-            .build()
-            .map_err(|e| ClientError::Usage(format!("the HTTP client cannot be set up: {}", with_causes(&e))))?;
+        let http = builder().build().map_err(|error| cannot_be_set_up(&error))?;
         Ok(Self { http, base, authorization, patience: Patience::default(), keys: Arc::new(random_key) })
     }
 
@@ -256,8 +254,8 @@ impl Client {
     /// Calls one operation, trying again where that is safe.
     pub async fn call<E: Endpoint>(&self, call: Call<E>) -> Result<Answered<E::Answer>, ClientError> {
         let operation = E::OPERATION;
-        if operation.success == Success::EventStream {
-            return Err(ClientError::Usage(format!("{} does not end; follow it instead", operation.id)));
+        if matches!(operation.success, Success::EventStream | Success::Bytes | Success::Upgraded) {
+            return Err(ClientError::Usage(format!("{} has no JSON for an answer; follow it instead", operation.id)));
         }
         let request = self.request::<E>(&call)?;
         let mut tries = 1;
@@ -298,6 +296,57 @@ impl Client {
     pub fn timeline(&self, path: &AllocationPath, after: i64) -> Result<TimelineFollower, ClientError> {
         let path = filled_path(TimelineStream::OPERATION.path, path)?;
         Ok(TimelineFollower::new(self.clone(), path, after))
+    }
+
+    /// Opens a stream: after this, bytes go both ways. Not tried again: who asked sees at once that it did not work.
+    pub async fn open<E: Endpoint<Query = Nothing, Body = Nothing>>(
+        &self,
+        path: E::Path,
+    ) -> Result<reqwest::Upgraded, ClientError> {
+        let Prepared { method, url, .. } = self.request::<E>(&Call::at(path))?;
+        // A stream takes a whole connection, which only HTTP/1.1 gives away.
+        let http = builder().http1_only().build().map_err(|error| cannot_be_set_up(&error))?;
+        let request = http
+            .request(method, url)
+            .header(AUTHORIZATION, self.authorization.clone())
+            .header(ACCEPT, "application/problem+json")
+            .header(CONNECTION, "Upgrade")
+            .header(UPGRADE, STREAM_PROTOCOL)
+            .send();
+        let late = |_| ClientError::Transport {
+            address: self.base.as_str().to_owned(),
+            detail: format!("no answer within {ANSWER_S_MAX} s"),
+            never_arrived: false,
+        };
+        let answered = tokio::time::timeout(Duration::from_secs(ANSWER_S_MAX), request).await.map_err(late)?;
+        let response = answered.map_err(|error| self.transport(&error))?;
+        if response.status().as_u16() != E::OPERATION.success.status() {
+            return Err(self.refusal(response).await);
+        }
+        response.upgrade().await.map_err(|error| self.transport(&error))
+    }
+
+    /// Brings bytes to an operation that takes them as they are. It is tried once: a body that is read as it is sent cannot be
+    /// sent again. There is no limit of time but the server's own.
+    pub async fn upload<E: Endpoint<Query = Nothing, Body = Nothing>>(
+        &self,
+        path: E::Path,
+        body: reqwest::Body,
+        length: u64,
+    ) -> Result<Answered<E::Answer>, ClientError> {
+        let operation = E::OPERATION;
+        let prepared = self.request::<E>(&Call::at(path))?;
+        let request = self
+            .http
+            .request(prepared.method, prepared.url)
+            .headers(prepared.headers)
+            .header(AUTHORIZATION, self.authorization.clone())
+            .header(ACCEPT, "application/json, application/problem+json")
+            .header(CONTENT_TYPE, "application/octet-stream")
+            .header(CONTENT_LENGTH, length)
+            .body(body);
+        let response = request.send().await.map_err(|e| self.transport(&e))?;
+        self.answered::<E::Answer>(&operation, response).await
     }
 
     fn request<E: Endpoint>(&self, call: &Call<E>) -> Result<Prepared, ClientError> {
@@ -454,6 +503,17 @@ where
     }
 }
 
+fn builder() -> reqwest::ClientBuilder {
+    reqwest::Client::builder()
+        .connect_timeout(Duration::from_secs(CONNECT_S_MAX))
+        .redirect(reqwest::redirect::Policy::none())
+        .user_agent(concat!("gpuaas-client/", env!("CARGO_PKG_VERSION")))
+}
+
+fn cannot_be_set_up(error: &reqwest::Error) -> ClientError {
+    ClientError::Usage(format!("the HTTP client cannot be set up: {}", with_causes(error)))
+}
+
 struct Prepared {
     method: HttpMethod,
     url: Url,
@@ -465,6 +525,7 @@ const fn http_method(method: Method) -> HttpMethod {
     match method {
         Method::Get => HttpMethod::GET,
         Method::Post => HttpMethod::POST,
+        Method::Put => HttpMethod::PUT,
         Method::Patch => HttpMethod::PATCH,
         Method::Delete => HttpMethod::DELETE,
     }

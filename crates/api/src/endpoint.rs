@@ -13,7 +13,8 @@ model::text_enum! {
     /// HTTP methods in use.
     Method { /// Read.
         Get = "GET", /// Create or act.
-        Post = "POST", /// Change some fields.
+        Post = "POST", /// Set as a whole.
+        Put = "PUT", /// Change some fields.
         Patch = "PATCH", /// End.
         Delete = "DELETE" }
 }
@@ -74,13 +75,18 @@ pub enum Success {
     NoContent,
     /// 200 with a stream of server-sent events.
     EventStream,
+    /// 200 with a file as it is.
+    Bytes,
+    /// 101: from here on the connection carries bytes in both directions, and nothing else.
+    Upgraded,
 }
 
 impl Success {
     /// The HTTP status.
     pub const fn status(self) -> u16 {
         match self {
-            Self::Ok | Self::EventStream => 200,
+            Self::Ok | Self::EventStream | Self::Bytes => 200,
+            Self::Upgraded => 101,
             Self::Created => 201,
             Self::Accepted => 202,
             Self::NoContent => 204,
@@ -109,6 +115,8 @@ pub struct Operation {
     pub if_match: IfMatch,
     /// Whether it only answers a question that is too long for a path: nothing is changed, kept or audited.
     pub reads_only: bool,
+    /// Whether the body is bytes as they are, and not an object. Such a body may be as long as what it is for.
+    pub takes_bytes: bool,
     /// Refusals beyond those any operation of its form can give.
     pub problems: &'static [Code],
 }
@@ -116,7 +124,11 @@ pub struct Operation {
 impl Operation {
     /// Whether it changes anything: then it is audited and refused for tokens that may only read.
     pub const fn is_mutating(&self) -> bool {
-        !matches!(self.method, Method::Get) && !self.reads_only
+        !self.reads_only && (self.is_upgrade() || !matches!(self.method, Method::Get))
+    }
+    /// Whether it opens a way to a guest. That is done with `GET`, and is an act all the same.
+    pub const fn is_upgrade(&self) -> bool {
+        matches!(self.success, Success::Upgraded)
     }
     /// Whether it needs an `Idempotency-Key`: every create and action.
     pub const fn needs_idempotency_key(&self) -> bool {
@@ -238,7 +250,7 @@ pub fn describe<E: Endpoint>() -> Described {
 macro_rules! endpoints {
     ($($(#[doc = $doc:literal])+ $name:ident = $id:literal, $method:ident $path:literal, $tag:literal, $right:ident {
         $(path: $p:ty,)? $(query: $q:ty,)? $(body: $b:ty,)? $(check: $check:path,)? answer: $success:ident $a:ty
-        $(, if_match: $im:ident)? $(, reads_only: $ro:literal)? $(, problems: [$($code:ident),* $(,)?])? $(,)?
+        $(, if_match: $im:ident)? $(, reads_only: $ro:literal)? $(, takes_bytes: $bytes:literal)? $(, problems: [$($code:ident),* $(,)?])? $(,)?
     })+) => {
         $(
             $(#[doc = $doc])+
@@ -255,6 +267,7 @@ macro_rules! endpoints {
                     success: $crate::endpoint::Success::$success,
                     if_match: $crate::endpoints!(@if_match $($im)?),
                     reads_only: $crate::endpoints!(@or_false $($ro)?),
+                    takes_bytes: $crate::endpoints!(@or_false $($bytes)?),
                     problems: &[$($($crate::problem::Code::$code),*)?],
                 };
                 type Path = $crate::endpoints!(@or_nothing $($p)?);

@@ -7,8 +7,9 @@ use crate::endpoints;
 use model::{
     EventId, ProjectId, TenantId, Timestamp, allocation,
     event::{Change, Noun},
+    image::ImageState,
     number::{EventPosition, PageSize},
-    supply::{NodeState, SlotState},
+    supply::{NodeState, OverrideState, SlotState},
     task::TaskState,
     tenancy,
 };
@@ -29,10 +30,14 @@ pub const OCCURRING: &[(Noun, &[Change])] = {
         (Noun::Pool, &[Created, Updated, Deleted]),
         (Noun::Sku, &[Created, Updated, Deleted]),
         (Noun::SlotProfile, &[Created, Updated]),
+        (Noun::Image, &[Created, Updated, StateChanged]),
+        (Noun::ImageKey, &[Created, Updated]),
         (Noun::SshKey, &[Created, Deleted]),
         (Noun::EnrollmentToken, &[Created, Updated, Deleted]),
         (Noun::Node, &[Created, Updated, Wished, StateChanged]),
         (Noun::Slot, &[Created, Updated, Wished, StateChanged]),
+        (Noun::WipeOverride, &[Created, StateChanged]),
+        (Noun::Ingress, &[Created, Deleted]),
         (Noun::Allocation, &[Created, Updated, Wished, StateChanged]),
         (Noun::Task, &[Created, Updated, StateChanged]),
     ]
@@ -58,8 +63,11 @@ pub fn states(noun: Noun) -> Vec<&'static str> {
         Noun::Node => words(NodeState::ALL, NodeState::as_str),
         Noun::Slot => words(SlotState::ALL, SlotState::as_str),
         Noun::Allocation => words(allocation::State::ALL, allocation::State::as_str),
+        Noun::WipeOverride => words(OverrideState::ALL, OverrideState::as_str),
         Noun::Task => words(TaskState::ALL, TaskState::as_str),
-        Noun::Principal
+        Noun::Image => words(ImageState::ALL, ImageState::as_str),
+        Noun::ImageKey
+        | Noun::Principal
         | Noun::Member
         | Noun::Token
         | Noun::Region
@@ -67,6 +75,7 @@ pub fn states(noun: Noun) -> Vec<&'static str> {
         | Noun::Sku
         | Noun::SlotProfile
         | Noun::SshKey
+        | Noun::Ingress
         | Noun::EnrollmentToken => Vec::new(),
     }
 }

@@ -8,8 +8,11 @@ use crate::{
 use model::{
     AllocationId, ClaimId, NodeId, PoolId, SlotId, TaskId, Timestamp,
     claim::ClaimKind,
-    supply::{FabricClaimMode, GpuModel, NodeDesired, NodeProfile, NodeState, OccupancyMode, Posture, SlotState},
-    task::{TaskKind, TaskState},
+    runtime::Refusal,
+    supply::{
+        FabricClaimMode, GpuModel, NodeDesired, NodeProfile, NodeState, OccupancyMode, Posture, SaidBy, SlotState,
+    },
+    task::{TaskFailure, TaskKind, TaskState},
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -64,6 +67,18 @@ pub struct NodeView {
     pub hardware_serial: Option<String>,
     /// How many kinds of incidents are on record.
     pub incidents: i64,
+    /// Which machine of which provider it is, as `provider/id`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub machine: Option<String>,
+    /// Since when the machine itself is a tenant's; it ends when its host is enrolled and looked at again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub handed_over_at: Option<Timestamp>,
+    /// What it is being turned into; `progress` says what that waits for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub converting_to: Option<NodeProfile>,
+    /// Since when.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub converting_since: Option<Timestamp>,
     /// When its agent was last heard of.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_seen_at: Option<Timestamp>,
@@ -125,6 +140,9 @@ pub struct SlotView {
     pub health_state: String,
     /// More about that.
     pub health_detail: String,
+    /// What would end it, when there is no valid proof that the slot is clean.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ways_out: Vec<String>,
     /// How far the workflow has come.
     pub progress: ProgressView,
     /// Rises by one with every change; the ETag.
@@ -140,6 +158,8 @@ pub struct DriftView {
     pub field: String,
     /// What happened to it.
     pub kind: DriftKind,
+    /// Whose word it is.
+    pub said_by: SaidBy,
     /// As approved.
     pub approved: String,
     /// As the host shows it now.
@@ -193,6 +213,15 @@ pub struct TaskView {
     pub execution: TaskState,
     /// One sentence.
     pub projected: String,
+    /// Why it could not be done, as a word.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failure: Option<TaskFailure>,
+    /// The same as the host put it.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub failure_detail: String,
+    /// What stood against it, check by check, when it was refused before anything was made.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub refusals: Vec<Refusal>,
     /// When the control plane stops waiting.
     pub deadline: Timestamp,
     /// How far the workflow has come.

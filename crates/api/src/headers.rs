@@ -15,6 +15,8 @@ pub const IF_MATCH: &str = "If-Match";
 pub const IF_NONE_MATCH: &str = "If-None-Match";
 /// The last event a reader of the stream has handled.
 pub const LAST_EVENT_ID: &str = "Last-Event-ID";
+/// What the connection becomes.
+pub const UPGRADE: &str = "Upgrade";
 /// The version of the object in the answer.
 pub const ETAG: &str = "ETag";
 /// Where the new object or operation is.

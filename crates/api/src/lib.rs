@@ -16,6 +16,9 @@ pub mod fleet;
 mod generated;
 pub mod headers;
 pub mod identity;
+pub mod image;
+pub mod ingress;
+pub mod machine;
 pub mod node_plane;
 pub mod openapi;
 pub mod operation;
@@ -23,14 +26,17 @@ pub mod page;
 pub mod placement;
 pub mod platform;
 pub mod problem;
+pub mod proof;
 pub mod reference_page;
 mod schemas;
 pub mod ssh_key;
 pub mod states;
+pub mod stream;
 pub mod supply;
 pub mod tenancy;
 pub mod timeline;
 pub mod usage;
+pub mod wipe_override;
 
 pub use endpoint::{Described, Endpoint, Method, Nothing, Operation, Right, Success};
 pub use generated::generated_documents;
@@ -58,9 +64,11 @@ pub fn operations() -> Vec<Described> {
     all.extend(identity::described());
     all.extend(tenancy::described());
     all.extend(catalog::described());
+    all.extend(image::described());
     all.extend(ssh_key::described());
     all.extend(allocation::described());
     all.extend(placement::described());
+    all.extend(stream::described());
     all.extend(timeline::described());
     all.extend(usage::described());
     all.extend(operation::described());
@@ -68,5 +76,9 @@ pub fn operations() -> Vec<Described> {
     all.extend(audit::described());
     all.extend(fleet::described());
     all.extend(supply::described());
+    all.extend(proof::described());
+    all.extend(wipe_override::described());
+    all.extend(ingress::described());
+    all.extend(machine::described());
     all
 }

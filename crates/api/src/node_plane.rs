@@ -12,11 +12,15 @@
 //! | `POST` [`ENROLL_PATH`] | [`EnrollRequest`] | [`EnrollAnswer`] |
 //! | `POST` [`RENEW_PATH`] | [`RenewRequest`] | [`RenewAnswer`] |
 //! | `POST` [`MESSAGES_PATH`]`?wait_s=N` | a list of [`ToControl`] | a list of [`FromControl`] |
+//! | `GET` [`IMAGES_PATH`]`/{sha256}` | | the bytes of an image that a guest of the node needs |
+//! | `POST` [`STREAM_PATH`]`/{id}` | | an upgrade to [`STREAM_PROTOCOL`] |
 //!
 //! With `wait_s` a call that polls is held until there is an order for the node, or until the time is up.
 
+pub use model::stream::StreamKind;
 use model::{
-    NodeId, TaskId, Timestamp,
+    AllocationId, NodeId, StreamId, TaskId, Timestamp,
+    runtime::{PlanReport, ReconcileReport, WorkProgress},
     task::{Fence, Task, TaskResult},
 };
 use schemars::JsonSchema;
@@ -31,6 +35,14 @@ pub const ENROLL_PATH: &str = "/agent/v1/enroll";
 pub const RENEW_PATH: &str = "/agent/v1/renew";
 /// Where messages go.
 pub const MESSAGES_PATH: &str = "/agent/v1/messages";
+/// Where an agent fetches an image's bytes, by the SHA-256 of its file: `GET` this`/{sha256}`.
+pub const IMAGES_PATH: &str = "/agent/v1/images";
+/// Where an agent opens a stream that was wanted: `POST` this`/{id}` with [`STREAM_PROTOCOL`] as `Upgrade`.
+pub const STREAM_PATH: &str = "/agent/v1/streams";
+/// What a call is upgraded to: bytes in both directions, nothing else.
+pub const STREAM_PROTOCOL: &str = "gpuaas-stream";
+/// Seconds within which an agent has to open a stream that is wanted.
+pub const STREAM_OPEN_S_MAX: u64 = 15;
 /// The header in which an agent names its session with every call, so that a second agent with the same identity is
 /// noticed whatever it says. The same word as in [`Heartbeat::session`].
 pub const SESSION_HEADER: &str = "agent-session";
@@ -46,8 +58,6 @@ pub const MESSAGES_MAX: usize = 128;
 pub const RESULT_BYTES_MAX: usize = 128 * 1024;
 /// Letters of a session at most.
 pub const SESSION_LETTERS_MAX: usize = 64;
-/// Letters of the step of a [`TaskProgress`]; the rest is cut off.
-pub const STEP_LETTERS_MAX: usize = 200;
 /// How many seconds a host's clock may be off.
 pub const CLOCK_OFF_S_MAX: i64 = 120;
 /// Seconds between heartbeats.
@@ -164,6 +174,12 @@ pub enum TaskReport {
     /// Whether it is ready, and what is missing.
     #[serde(rename = "node.readiness")]
     NodeReadiness(Box<Readiness>),
+    /// What a guest would get.
+    #[serde(rename = "slice.plan")]
+    SlicePlan(Box<PlanReport>),
+    /// What was not as it should be.
+    #[serde(rename = "slice.reconcile")]
+    SliceReconcile(Box<ReconcileReport>),
 }
 
 /// "I am still at it." Changes nothing but what people are shown.
@@ -178,10 +194,8 @@ pub struct TaskProgress {
     pub task_id: TaskId,
     /// Its fence.
     pub fence: Fence,
-    /// How much is done, from 0 to 100.
-    pub percent: u8,
-    /// What is being done, in a few words.
-    pub step: String,
+    /// What is being done, and how far it has come.
+    pub progress: WorkProgress,
 }
 
 /// The orders that are open for the node.
@@ -210,6 +224,30 @@ pub struct UnknownTask {
     pub id: TaskId,
     /// Its fence.
     pub fence: Fence,
+}
+
+/// "Somebody wants to reach this guest." The agent opens the stream outward, with an upgraded call to
+/// [`STREAM_PATH`]`/{id}`, within [`STREAM_OPEN_S_MAX`] seconds.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct StreamWanted {
+    /// Which stream.
+    pub id: StreamId,
+    /// To whose guest.
+    pub allocation_id: AllocationId,
+    /// What it carries.
+    pub kind: StreamKind,
+    /// Where to open it, as `https://name:port`: the replica that has the other end. The agent's usual address when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub address: Option<String>,
+}
+
+/// "I cannot open that." Sent to [`STREAM_PATH`]`/{id}` without an upgrade, so that nobody waits for nothing.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct StreamRefused {
+    /// Why, in one sentence.
+    pub detail: String,
 }
 
 /// "That answer is written down." Also given for an answer nobody waits for any more, so that it is not repeated for ever.
@@ -242,6 +280,8 @@ pub enum FromControl {
     TasksOffered(TasksOffered),
     /// An answer arrived.
     ResultAck(ResultAck),
+    /// Somebody wants to reach a guest.
+    StreamWanted(StreamWanted),
 }
 
 impl ToControl {

@@ -32,15 +32,19 @@ pub const TAGS: &[(&str, &str)] = &[
     ("pools", "Nodes of one kind in one region."),
     ("skus", "What is sold, and for how much."),
     ("slot profiles", "What one slot of a kind is made of besides its GPU."),
+    ("images", "What guests are made of: signed entries, their bytes, and the keys that may sign them."),
     ("ssh keys", "Public keys of a project: who may sign in to its guests."),
+    ("ingress", "Ways in to guests from outside, and who owns them in a region. Accepting one opens nothing."),
     ("allocations", "What a project holds: launch, watch, release."),
     ("placement", "Where a launch would go or went, and why: plans, decisions, occupancy, evacuation."),
+    ("streams", "The way in to a guest: SSH and the serial console, who used it, and what was printed."),
     ("timeline", "What happens to an allocation step by step, as pages and live."),
     ("usage", "What was held, since when and at what price, from the claims themselves."),
     ("operations", "Long work started by a request, to be followed until it ends."),
     ("events", "Everything that changed, as pages and as a live stream of CloudEvents."),
     ("audit", "Who did what, in a hash chain."),
     ("nodes", "GPU hosts with their claims and orders, as operators see them: looked at, promoted, drained, repaired."),
+    ("machines", "Whole machines as their providers show them, and what does not agree with the platform."),
     ("slots", "Approved bundles of devices on a node: what can be sold, what has drifted, what may be wiped."),
     ("enrollment", "One-time tokens that bring hosts in."),
     ("catalog", "What can be had now."),
@@ -132,6 +136,9 @@ impl Writer {
             let schema = self.schemas.request(described.body);
             item["requestBody"] = json!({ "required": true, "content": { "application/json": { "schema": schema } } });
         }
+        if operation.takes_bytes {
+            item["requestBody"] = json!({ "required": true, "content": { "application/octet-stream": {} } });
+        }
         item
     }
 
@@ -158,6 +165,9 @@ impl Writer {
         }
         if operation.success == Success::EventStream {
             all.push(header("LastEventId"));
+        }
+        if operation.is_upgrade() {
+            all.push(header("Upgrade"));
         }
         all
     }
@@ -196,7 +206,11 @@ impl Writer {
         }
         let mut response = json!({ "description": success_sentence(success), "headers": header_refs(&names) });
         match success {
-            Success::NoContent => {}
+            Success::NoContent | Success::Upgraded => {}
+            Success::Bytes => {
+                response["content"] = json!({ "application/octet-stream": { "schema": { "type": "string", "format": "binary",
+                    "description": "The file as it is." } } });
+            }
             Success::EventStream => {
                 let event = self.schemas.answer(described.answer);
                 response["content"] = json!({ "text/event-stream": { "schema": { "type": "string",
@@ -217,7 +231,7 @@ pub fn answer_has_version(described: &Described) -> bool {
     match described.operation.success {
         Success::Created => true,
         Success::Ok => answer_has(described, "version"),
-        Success::Accepted | Success::NoContent | Success::EventStream => false,
+        Success::Accepted | Success::NoContent | Success::EventStream | Success::Bytes | Success::Upgraded => false,
     }
 }
 
@@ -282,6 +296,10 @@ fn success_sentence(success: Success) -> &'static str {
         Success::Created => "Created; `Location` says where.",
         Success::Accepted => "Accepted; follow the operation at `Location` until it ends.",
         Success::NoContent => "Done; there is nothing to say.",
+        Success::Bytes => "The file.",
+        Success::Upgraded => {
+            "The connection is a stream from here on: bytes in both directions, until either side ends it."
+        }
         Success::EventStream => "A stream of server-sent events that goes on until either side ends it.",
     }
 }
@@ -347,5 +365,7 @@ fn request_headers() -> Value {
             json!({ "type": "string", "pattern": headers::NONE_MATCH_PATTERN, "examples": ["\"7\""] })),
         "LastEventId": header(headers::LAST_EVENT_ID, false, "Go on after this position; wins over `after`.",
             json!({ "$ref": format!("{}EventPosition", schemas::DEFINITIONS) })),
+        "Upgrade": header(headers::UPGRADE, true, "What the connection becomes; with `Connection: Upgrade`, over HTTP/1.1.",
+            json!({ "type": "string", "const": crate::node_plane::STREAM_PROTOCOL })),
     })
 }

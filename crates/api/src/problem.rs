@@ -86,6 +86,8 @@ problem_codes! {
     ProvisioningFailed = "provisioning_failed", 409, "The host could not start it", retryable: true;
     /// The node lacks what slice use needs.
     NodeNotReady = "node_not_ready", 409, "The node is not ready for slices", retryable: false;
+    /// No operator has said who owns ways in here.
+    IngressNotOwned = "ingress_not_owned", 409, "Nobody owns ways in here", retryable: false;
     /// A newer agent, or another one, speaks for the node.
     AgentSuperseded = "agent_superseded", 409, "Another agent speaks for the node", retryable: false;
     /// The object changed since the version in If-Match.
@@ -94,6 +96,8 @@ problem_codes! {
     BodyTooLarge = "body_too_large", 413, "The body is too large", retryable: false;
     /// The request target is longer than the limit.
     UriTooLong = "uri_too_long", 414, "The request target is too long", retryable: false;
+    /// The bytes that a range asks for are not there.
+    RangeRefused = "range_refused", 416, "There are no such bytes", retryable: false;
     /// The body is not declared as JSON.
     UnsupportedMediaType = "unsupported_media_type", 415, "The body must be application/json", retryable: false;
     /// The key was used for another request.
@@ -106,12 +110,26 @@ problem_codes! {
     SshKeyRefused = "ssh_key_refused", 422, "The public key cannot be used", retryable: false;
     /// The lease cannot end at that moment.
     LeaseRefused = "lease_refused", 422, "The lease cannot end then", retryable: false;
+    /// The port is not among those that were set aside.
+    IngressOutOfRange = "ingress_out_of_range", 422, "The port was not set aside for ways in", retryable: false;
+    /// The entry or the bytes of an image are not what they must be.
+    ImageRefused = "image_refused", 422, "The image cannot be taken", retryable: false;
+    /// There is no such image to launch, or none was named and there is no default.
+    ImageUnavailable = "image_unavailable", 422, "There is no such image to launch", retryable: false;
+    /// The image asks for more disk than the slots have.
+    ImageUnfit = "image_unfit", 422, "The image does not fit", retryable: false;
+    /// Something that only a laboratory has.
+    LabOnly = "lab_only", 422, "Only a laboratory has this", retryable: false;
     /// The SKU or region cannot be bought now.
     NotForSale = "not_for_sale", 422, "This cannot be bought", retryable: false;
+    /// The operation opens a stream, and the request did not ask for one.
+    UpgradeRequired = "upgrade_required", 426, "The request must ask for a stream", retryable: false;
     /// A changing request came without If-Match.
     VersionRequired = "version_required", 428, "An If-Match header is required", retryable: false;
     /// Too many requests with this token.
     RateLimited = "rate_limited", 429, "Too many requests", retryable: true;
+    /// There are as many open streams as there may be.
+    StreamLimit = "stream_limit", 429, "Too many open streams", retryable: true;
     /// The headers together are larger than the limit.
     HeadersTooLarge = "headers_too_large", 431, "The headers are too large", retryable: false;
     /// A fault of ours.
@@ -120,6 +138,8 @@ problem_codes! {
     StoreUnavailable = "store_unavailable", 503, "The store cannot be reached", retryable: true;
     /// The commit may or may not have happened.
     OutcomeUnknown = "outcome_unknown", 503, "Whether the change was made is not known", retryable: true;
+    /// The host did not open the way to its guest.
+    GuestUnreachable = "guest_unreachable", 504, "The guest cannot be reached", retryable: true;
 }
 
 /// One field that breaks a rule.

@@ -14,8 +14,9 @@ use crate::{
 use model::{
     EnrollmentTokenId, IncidentId, NodeId, PoolId, RegionId, SkuId, SlotId, TaskId, Timestamp,
     number::EnrollmentLifetimeS,
+    runtime::{PlanReport, ReconcileReport},
     supply::{FabricClaimMode, GpuModel, IncidentKind, NodeProfile},
-    text::{DeviceName, DisplayName, Note, Slug},
+    text::{DeviceName, DisplayName, ImageName, Note, Slug},
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -122,9 +123,21 @@ pub struct NodeUpdateBody {
     #[serde(default, deserialize_with = "not_null", skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 2), extend("uniqueItems" = true))]
     pub profiles: Option<Vec<NodeProfile>>,
+    /// Which machine of which provider it is, as `provider/id`; empty when it is none.
+    #[serde(default, deserialize_with = "not_null", skip_serializing_if = "Option::is_none")]
+    #[schemars(regex(pattern = r"^([A-Za-z0-9_-]{1,32}/[A-Za-z0-9_-]{1,64})?$"))]
+    pub machine: Option<String>,
 }
 impl NodeUpdateBody {
     fn check(&self) -> Result<(), FieldError> {
+        let name = |text: &str, max: usize| {
+            let letter = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_');
+            (1..=max).contains(&text.len()) && text.bytes().all(letter)
+        };
+        let shaped = |text: &str| text.split_once('/').is_some_and(|(provider, id)| name(provider, 32) && name(id, 64));
+        if self.machine.as_deref().is_some_and(|machine| !machine.is_empty() && !shaped(machine)) {
+            return Err(FieldError { pointer: "/machine".to_owned(), detail: "`provider/id`, or empty".to_owned() });
+        }
         let given = self.profiles.as_deref().unwrap_or_default();
         let different: BTreeSet<NodeProfile> = given.iter().copied().collect();
         if different.len() == given.len() {
@@ -176,12 +189,69 @@ pub struct ReadinessView {
     pub readiness: Readiness,
 }
 
+/// An image to fetch.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PrefetchBody {
+    /// The image, by its name in the catalogue.
+    pub image_id: ImageName,
+}
+
+/// Slots that one plan may name.
+pub const PLAN_SLOTS_MAX: usize = 16;
+
+/// Slots to plan for.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PlanOrderBody {
+    /// The slots of the node that a guest would have, each once.
+    #[schemars(length(min = 1, max = PLAN_SLOTS_MAX), extend("uniqueItems" = true))]
+    pub slot_ids: Vec<SlotId>,
+}
+impl PlanOrderBody {
+    fn check(&self) -> Result<(), FieldError> {
+        let different: BTreeSet<&SlotId> = self.slot_ids.iter().collect();
+        if different.len() == self.slot_ids.len() && (1..=PLAN_SLOTS_MAX).contains(&different.len()) {
+            return Ok(());
+        }
+        let detail = format!("1 to {PLAN_SLOTS_MAX} different ids");
+        Err(FieldError { pointer: "/slot_ids".to_owned(), detail })
+    }
+}
+
+/// What a guest would get on some slots of a node, or what stands against it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PlanReportView {
+    /// The node.
+    pub node_id: NodeId,
+    /// The order that asked for it.
+    pub task_id: TaskId,
+    /// When it came in.
+    pub at: Timestamp,
+    /// What the host said.
+    pub report: PlanReport,
+}
+
+/// What was not as it should be when a node was compared with its claims.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ReconcileReportView {
+    /// The node.
+    pub node_id: NodeId,
+    /// The order that asked for it.
+    pub task_id: TaskId,
+    /// When it came in.
+    pub at: Timestamp,
+    /// What the host said.
+    pub report: ReconcileReport,
+}
+
 /// A slot to approve: the devices of one bundle, named by a person. What is left out is missing, and the slot stays `disabled`.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SlotApproveBody {
-    /// Where its GPU is.
-    pub gpu_pci_address: DeviceName,
+    /// Where its GPU is. Only a laboratory's slots have none.
+    #[serde(default, deserialize_with = "not_null", skip_serializing_if = "Option::is_none")]
+    pub gpu_pci_address: Option<DeviceName>,
     /// Its disk, by its own identity.
     #[serde(default, deserialize_with = "not_null", skip_serializing_if = "Option::is_none")]
     pub nvme_identity: Option<DeviceName>,
@@ -333,7 +403,7 @@ endpoints! {
     /// Take an unused enrollment token back.
     EnrollmentTokenRevoke = "enrollment_token_revoke", Delete "/api/v1/admin/enrollment-tokens/{enrollment_token_id}", "enrollment", FleetManage { path: EnrollmentTokenPath, answer: NoContent Nothing, if_match: Optional, problems: [StateConflict] }
     /// Say what a node is meant for.
-    NodeUpdate = "node_update", Patch "/api/v1/admin/nodes/{node_id}", "nodes", FleetManage { path: NodePath, body: NodeUpdateBody, check: NodeUpdateBody::check, answer: Ok NodeView, if_match: Required }
+    NodeUpdate = "node_update", Patch "/api/v1/admin/nodes/{node_id}", "nodes", FleetManage { path: NodePath, body: NodeUpdateBody, check: NodeUpdateBody::check, answer: Ok NodeView, if_match: Required, problems: [UnknownReference, StateConflict] }
     /// Place nothing new on a node; what runs goes on until it is released.
     NodeDrain = "node_drain", Post "/api/v1/admin/nodes/{node_id}/drain", "nodes", FleetManage { path: NodePath, body: ReasonBody, answer: Ok NodeView, if_match: Optional, problems: [StateConflict] }
     /// Put a drained or disabled node back into service.
@@ -358,6 +428,16 @@ endpoints! {
     ReadinessOrder = "readiness_order", Post "/api/v1/admin/nodes/{node_id}/readiness", "nodes", FleetManage { path: NodePath, answer: Accepted OperationView, problems: [StateConflict] }
     /// Show whether a node is ready for slices, and what is missing.
     ReadinessShow = "readiness_show", Get "/api/v1/admin/nodes/{node_id}/readiness", "nodes", PlatformRead { path: NodePath, answer: Ok ReadinessView }
+    /// Order a node to say what a guest on some of its slots would get. Nothing is made.
+    NodePlan = "node_plan", Post "/api/v1/admin/nodes/{node_id}/plan", "nodes", FleetManage { path: NodePath, body: PlanOrderBody, check: PlanOrderBody::check, answer: Accepted OperationView, problems: [UnknownReference, StateConflict] }
+    /// Show what the newest plan of a node says.
+    PlanShow = "plan_show", Get "/api/v1/admin/nodes/{node_id}/plan", "nodes", PlatformRead { path: NodePath, answer: Ok PlanReportView }
+    /// Order a node to compare itself with its claims, and to repair, report or leave alone what is not as it should be.
+    NodeReconcile = "node_reconcile", Post "/api/v1/admin/nodes/{node_id}/reconcile", "nodes", FleetManage { path: NodePath, answer: Accepted OperationView, problems: [StateConflict] }
+    /// Show what the newest comparison of a node with its claims found.
+    ReconcileShow = "reconcile_show", Get "/api/v1/admin/nodes/{node_id}/reconcile", "nodes", PlatformRead { path: NodePath, answer: Ok ReconcileReportView }
+    /// Order a node to fetch an image before it is needed.
+    NodePrefetch = "node_prefetch", Post "/api/v1/admin/nodes/{node_id}/prefetch", "nodes", FleetManage { path: NodePath, body: PrefetchBody, answer: Accepted OperationView, problems: [UnknownReference, StateConflict] }
     /// Approve one slot on a node.
     SlotApprove = "slot_approve", Post "/api/v1/admin/nodes/{node_id}/resource-slots", "slots", FleetManage { path: NodePath, body: SlotApproveBody, answer: Created SlotView, problems: [SlotRefused, StateConflict] }
     /// Approve every candidate that is complete and that no rule refuses.

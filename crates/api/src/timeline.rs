@@ -7,6 +7,7 @@ use crate::{allocation::AllocationPath, endpoints};
 use model::{
     Timestamp,
     number::{EventPosition, PageSize},
+    runtime::WorkStep,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -20,12 +21,26 @@ model::text_enum! {
         Placement = "placement",
         /// An order was written down for the host and fetched by it.
         Order = "order",
+        /// The host fetches the image.
+        Image = "image",
+        /// The host checks every device as it is now.
+        Plan = "plan",
+        /// The host keeps everybody else away from the devices.
+        HostLease = "host_lease",
         /// The image is copied to the disk.
         Clone = "clone",
-        /// Addresses and fabric are set up.
+        /// What was copied is read back.
+        Verify = "verify",
+        /// What the guest is told is written.
+        Seed = "seed",
+        /// GPUs, fabric functions and partitions are made ready.
+        Devices = "devices",
+        /// Addresses are set up.
         Network = "network",
         /// The guest starts.
         Boot = "boot",
+        /// The guest has its address.
+        LeaseSeen = "lease_seen",
         /// The guest answers to SSH.
         SshReady = "ssh_ready",
         /// It is in the hands of its owner.
@@ -36,12 +51,46 @@ model::text_enum! {
         ReleaseWanted = "release_wanted",
         /// The guest is stopped.
         Stopping = "stopping",
+        /// The whole machine is taken back from whoever had it, and its disks are erased.
+        MachineFree = "machine_free",
+        /// The whole machine is installed.
+        MachineInstall = "machine_install",
+        /// The host that was installed is waited for to come back to the platform.
+        MachineEnroll = "machine_enroll",
+        /// The host that came back is compared with what was approved.
+        MachineLook = "machine_look",
         /// Its devices are wiped.
         Wiping = "wiping",
         /// The host answered for the wipe.
         Proof = "proof",
         /// It is given back.
         Released = "released",
+    }
+}
+
+impl TimelineStep {
+    /// The step that a host's work belongs to; none for work that nobody waits for.
+    pub const fn of(work: WorkStep) -> Option<Self> {
+        Some(match work {
+            WorkStep::Image => Self::Image,
+            WorkStep::Plan => Self::Plan,
+            WorkStep::Lease => Self::HostLease,
+            WorkStep::Clone => Self::Clone,
+            WorkStep::Verify => Self::Verify,
+            WorkStep::Seed => Self::Seed,
+            WorkStep::Devices => Self::Devices,
+            WorkStep::Network => Self::Network,
+            WorkStep::Start => Self::Boot,
+            WorkStep::LeaseSeen => Self::LeaseSeen,
+            WorkStep::SshReady => Self::SshReady,
+            WorkStep::Stop | WorkStep::Remove => Self::Stopping,
+            WorkStep::Erase | WorkStep::ReadBack | WorkStep::Reset => Self::Wiping,
+            WorkStep::MachineFree => Self::MachineFree,
+            WorkStep::MachineInstall => Self::MachineInstall,
+            WorkStep::MachineEnroll => Self::MachineEnroll,
+            WorkStep::MachineLook => Self::MachineLook,
+            WorkStep::Waiting | WorkStep::Reconcile | WorkStep::Look => return None,
+        })
     }
 }
 
@@ -71,6 +120,9 @@ pub struct TimelineEntry {
     /// How far it has come.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub percent: Option<u8>,
+    /// How fast, where bytes are moved.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bytes_per_s: Option<u64>,
     /// When it will be done if it goes on like this.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub eta: Option<Timestamp>,

@@ -213,6 +213,7 @@ fn every_code_can_be_met() {
     met.extend([Code::RouteNotFound, Code::MethodNotAllowed, Code::SkuUnavailable, Code::ProvisioningFailed]);
     // Said to agents, whose calls are no operations of this document.
     met.extend([Code::EnrollmentRefused, Code::NodeIdentityRefused, Code::NodeMessageRefused, Code::AgentSuperseded]);
+    met.insert(Code::RangeRefused);
     assert_eq!(met, Code::ALL.iter().copied().collect());
 }
 

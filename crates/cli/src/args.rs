@@ -6,12 +6,33 @@ use std::time::Duration;
 
 use crate::{
     commands::{
-        admin::AdminCommand, allocation::AllocationCommand, audit::AuditCommand, config::ConfigCommand,
-        disk_grant::DiskGrantCommand, enrollment_token::EnrollmentTokenCommand, event::EventCommand, local,
-        member::MemberCommand, node::NodeCommand, operation::OperationCommand, operator::OperatorCommand,
-        pool::PoolCommand, profile::ProfileCommand, project::ProjectCommand, region::RegionCommand,
-        service_account::ServiceAccountCommand, sku::SkuCommand, slot::SlotCommand, ssh_key::SshKeyCommand,
-        tenant::TenantCommand, token::TokenCommand,
+        admin::AdminCommand,
+        allocation::AllocationCommand,
+        audit::AuditCommand,
+        config::ConfigCommand,
+        disk_grant::DiskGrantCommand,
+        enrollment_token::EnrollmentTokenCommand,
+        event::EventCommand,
+        image::ImageCommand,
+        ingress::IngressCommand,
+        local,
+        machine::{MachineCommand, ProviderCommand},
+        member::MemberCommand,
+        node::NodeCommand,
+        operation::OperationCommand,
+        operator::OperatorCommand,
+        pool::PoolCommand,
+        profile::ProfileCommand,
+        project::ProjectCommand,
+        proof::ProofCommand,
+        region::RegionCommand,
+        service_account::ServiceAccountCommand,
+        sku::SkuCommand,
+        slot::SlotCommand,
+        ssh_key::SshKeyCommand,
+        tenant::TenantCommand,
+        token::TokenCommand,
+        wipe_override::OverrideCommand,
     },
     output::{Color, Format},
 };
@@ -129,9 +150,16 @@ pub enum Command {
     Launch(crate::commands::launch::Launch),
     /// Stop allocations, wipe them and give them back
     Release(crate::commands::allocation::Release),
+    /// Sign in to what you launched
+    Ssh(crate::commands::ssh::Ssh),
+    /// The serial console of what you launched
+    Console(crate::commands::console::Console),
     /// What you hold: allocations
     #[command(subcommand, visible_alias = "alloc")]
     Allocation(AllocationCommand),
+    /// What guests are made of: images, and the keys that sign them
+    #[command(subcommand)]
+    Image(ImageCommand),
     /// Who may sign in to what you launch: public keys
     #[command(subcommand)]
     SshKey(SshKeyCommand),
@@ -173,9 +201,24 @@ pub enum Command {
     /// GPU hosts: nodes, what is on them, and what operators want of them
     #[command(subcommand)]
     Node(NodeCommand),
+    /// Whole machines, as their providers show them
+    #[command(subcommand)]
+    Machine(MachineCommand),
+    /// Who provides whole machines: providers
+    #[command(subcommand)]
+    Provider(ProviderCommand),
     /// What can be sold on a node: slots
     #[command(subcommand)]
     Slot(SlotCommand),
+    /// Evidence that slots were wiped: proofs
+    #[command(subcommand)]
+    Proof(ProofCommand),
+    /// Slots that two operators let go on without a proof: overrides
+    #[command(subcommand)]
+    Override(OverrideCommand),
+    /// Ways in to guests from outside: ingress
+    #[command(subcommand)]
+    Ingress(IngressCommand),
     /// Disks whose content may go: disk grants
     #[command(subcommand)]
     DiskGrant(DiskGrantCommand),

@@ -100,10 +100,12 @@ impl Exit {
             | Code::BodyTooDeep
             | Code::IdempotencyKeyMissing
             | Code::MethodNotAllowed
+            | Code::RangeRefused
             | Code::BodyTooLarge
             | Code::UriTooLong
             | Code::UnsupportedMediaType
-            | Code::HeadersTooLarge => Exit::Failure,
+            | Code::HeadersTooLarge
+            | Code::UpgradeRequired => Exit::Failure,
             Code::Unauthenticated
             | Code::TokenExpired
             | Code::TokenRevoked
@@ -123,15 +125,23 @@ impl Exit {
             | Code::IdempotencyKeyReused
             | Code::NotForSale
             | Code::NodeNotReady
+            | Code::IngressNotOwned
+            | Code::IngressOutOfRange
             | Code::SlotRefused
             | Code::SshKeyRefused
             | Code::LeaseRefused
+            | Code::ImageRefused
+            | Code::ImageUnavailable
+            | Code::ImageUnfit
+            | Code::LabOnly
             | Code::AgentSuperseded => Exit::Conflict,
             Code::QuotaExceeded => Exit::QuotaExceeded,
             Code::SkuUnavailable => Exit::NoCapacity,
             Code::ProvisioningFailed => Exit::Failure,
             Code::RequestTimeout
             | Code::RateLimited
+            | Code::StreamLimit
+            | Code::GuestUnreachable
             | Code::Internal
             | Code::StoreUnavailable
             | Code::OutcomeUnknown => Exit::Server,

@@ -40,6 +40,8 @@ pub enum Failure {
     },
     /// Something on this machine.
     Local(String),
+    /// A program that was run in our place ended with this number, and told why itself.
+    Ended(u8),
     /// A person said no.
     Declined,
     /// Whoever read our output went away: nothing is wrong.
@@ -61,8 +63,16 @@ impl Failure {
             Failure::Server(_) => Exit::Server,
             Failure::TimedOut(_) => Exit::TimedOut,
             Failure::Partial { .. } => Exit::Partial,
-            Failure::Local(_) | Failure::Declined => Exit::Failure,
+            Failure::Local(_) | Failure::Declined | Failure::Ended(_) => Exit::Failure,
             Failure::ReaderGone => Exit::Ok,
+        }
+    }
+
+    /// The number the shell sees.
+    pub fn number(&self) -> u8 {
+        match self {
+            Failure::Ended(number) => *number,
+            other => other.exit().number(),
         }
     }
 
@@ -80,7 +90,7 @@ impl Failure {
             Failure::OperationFailed(operation) => told_operation(operation),
             Failure::Partial { done, failed } => error(&format!("{done} done, {failed} not")),
             Failure::Declined => "nothing was changed".to_owned(),
-            Failure::ReaderGone => return None,
+            Failure::ReaderGone | Failure::Ended(_) => return None,
         };
         Some(text)
     }

@@ -12,6 +12,7 @@ mod confirm;
 mod exit;
 mod failure;
 mod follow;
+mod image_signing;
 mod interrupt;
 mod ordered;
 mod output;
@@ -22,6 +23,7 @@ mod resolve;
 mod safe;
 mod session;
 mod table;
+mod terminal;
 mod waiting;
 
 use clap::{CommandFactory, FromArgMatches, ValueEnum};
@@ -49,7 +51,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
             if let Some(text) = failure.told() {
                 output::note(&text);
             }
-            ExitCode::from(failure.exit().number())
+            ExitCode::from(failure.number())
         }
     }
 }

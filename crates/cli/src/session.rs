@@ -10,14 +10,18 @@ use api::{
     event::CloudEvent,
     fleet::{NodeView, SlotView},
     identity::MemberView,
+    image::{ImagePath, ImageUpload, ImageView},
     operation::OperationView,
     page::{Page, PageQuery},
     tenancy::{ProjectView, TenantView},
     timeline::TimelineEntry,
 };
-use model::number::{EventPosition, PageSize};
+use model::{
+    number::{EventPosition, PageSize},
+    text::ImageName,
+};
 use serde::Serialize;
-use std::time::Duration;
+use std::{path::Path, time::Duration};
 
 use crate::{
     args::{Global, Keyed, Pinned, Waiting},
@@ -55,6 +59,7 @@ versioned!(
     PoolView,
     SkuView,
     SlotProfileView,
+    ImageView,
     NodeView,
     SlotView,
     AllocationView
@@ -231,6 +236,19 @@ impl Session {
         patiently(self.quiet, &what, pages.all(ITEMS_MAX)).await.map_err(failure)
     }
 
+    /// Brings the bytes of an image. They are read as they are sent, however many there are.
+    pub async fn upload(&self, image: &ImageName, file: &Path) -> Result<ImageView, Failure> {
+        self.signed_in()?;
+        let cannot = |error: std::io::Error| Failure::Usage(format!("cannot use {}: {error}", file.display()));
+        let opened = tokio::fs::File::open(file).await.map_err(cannot)?;
+        let length = opened.metadata().await.map_err(cannot)?.len();
+        let path = ImagePath { image_id: image.clone() };
+        self.explain(|url, token| request_text::of(url, token, &Call::<ImageUpload>::at(path.clone())));
+        let what = format!("sending {length} bytes to {}", self.chosen.url);
+        let sent = self.client.upload::<ImageUpload>(path, opened.into(), length);
+        patiently(self.quiet, &what, sent).await.map(|answered| answered.value).map_err(failure)
+    }
+
     /// Follows events until `each` says that it has seen enough.
     pub async fn events(
         &self,
@@ -264,6 +282,23 @@ impl Session {
             }
         }
         Ok(())
+    }
+
+    /// Opens a stream.
+    pub async fn open_stream<E: Endpoint<Query = Nothing, Body = Nothing>>(
+        &self,
+        path: E::Path,
+    ) -> Result<reqwest::Upgraded, Failure> {
+        self.signed_in()?;
+        self.explain(|url, token| request_text::of(url, token, &Call::<E>::at(path.clone())));
+        let what = format!("waiting for {}", self.chosen.url);
+        patiently(self.quiet, &what, self.client.open::<E>(path)).await.map_err(failure)
+    }
+
+    /// What another run of this program needs to speak to the same server as the same caller.
+    pub fn environment(&self) -> Vec<(&'static str, String)> {
+        let token = self.chosen.token.clone().map(|token| ("GPUAAS_TOKEN", token));
+        [("GPUAAS_URL", self.chosen.url.clone())].into_iter().chain(token).collect()
     }
 
     /// What the server answers to GET on a path, as bytes. The token goes along when there is one.

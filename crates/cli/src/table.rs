@@ -42,7 +42,15 @@ columns! {
     /// SKUs.
     SKUS = "SKUs" ["ID" "/id", "SLUG" "/slug", "SHAPE" "/shape", "GPU" "/gpu_model", "COUNTS" "/gpu_counts", "PROFILE" "/profile", "VCPUS/GPU" "/vcpus_per_gpu", "MIB/GPU" "/memory_mib_per_gpu", "MICROS/GPU/H" "/price_micros_per_gpu_hour", "ENABLED" "/enabled"];
     /// Slot profiles.
-    SLOT_PROFILES = "slot profiles" ["SLUG" "/slug", "NAME" "/name", "GPU" "/gpu_model", "VCPUS" "/vcpus", "MIB" "/memory_mib", "DISK AT LEAST" "/min_disk_bytes"];
+    SLOT_PROFILES = "slot profiles" ["SLUG" "/slug", "NAME" "/name", "GPU" "/gpu_model", "VCPUS" "/vcpus", "MIB" "/memory_mib", "DISK AT LEAST" "/min_disk_bytes", "HUGE PAGES KIB" "/hugepage_kib"];
+    /// Images.
+    IMAGES = "images" ["ID" "/id", "STATE" "/state", "DEFAULT" "/is_default", "KIND" "/entry/kind", "FORMAT" "/entry/format", "BYTES" "/entry/size_bytes", "DISK AT LEAST" "/entry/minimum_disk_bytes", "KEY" "/entry/signer_key_id", "SHA-256" "/entry/sha256"];
+    /// Keys that sign images.
+    IMAGE_KEYS = "image keys" ["KEY" "/key_id", "PUBLIC KEY" "/public_key", "ADDED BY" "/added_by", "REVOKED" "/revoked_at", "CREATED" "/created_at"];
+    /// What was not as it should be on a host.
+    FINDINGS = "findings" ["KIND" "/kind", "DONE" "/action", "THING" "/thing", "SLOT" "/slot_id", "ALLOCATION" "/allocation_id", "DETAIL" "/detail"];
+    /// What stands against a guest.
+    REFUSALS = "refusals" ["CHECK" "/check", "SLOT" "/slot_id", "EXPECTED" "/expected", "FOUND" "/found"];
     /// Public keys.
     SSH_KEYS = "public keys" ["ID" "/id", "NAME" "/name", "FINGERPRINT" "/fingerprint", "PROJECT" "/project_id", "CREATED" "/created_at"];
     /// Decisions about an allocation.
@@ -50,7 +58,9 @@ columns! {
     /// Decisions about an allocation, with hardware.
     PLACED_DECISIONS = "decisions" ["AT" "/decision/at", "OUTCOME" "/decision/outcome", "SET" "/decision/kind", "PLACES" "/places", "POLICY" "/policy", "BECAUSE" "/decision/because"];
     /// Steps of an allocation.
-    TIMELINE = "steps" ["POSITION" "/position", "AT" "/at", "STEP" "/step", "STATE" "/state", "PERCENT" "/percent", "ETA" "/eta", "TRY" "/attempt", "DETAIL" "/detail"];
+    TIMELINE = "steps" ["POSITION" "/position", "AT" "/at", "STEP" "/step", "STATE" "/state", "PERCENT" "/percent", "BYTES/S" "/bytes_per_s", "ETA" "/eta", "TRY" "/attempt", "DETAIL" "/detail"];
+    /// Streams to a guest.
+    STREAMS = "streams" ["ID" "/id", "KIND" "/kind", "STATE" "/state", "BY" "/opened_by", "FROM" "/from", "AT" "/wanted_at", "ENDED" "/ended_at", "HOW" "/ended_how", "TO GUEST" "/to_guest_bytes", "FROM GUEST" "/from_guest_bytes"];
     /// What was held.
     USAGE = "claims in this time" ["CLAIM" "/claim_id", "ALLOCATION" "/allocation_id", "SKU" "/sku", "GPUS" "/gpus", "MICROS/GPU/H" "/price_micros_per_gpu_hour", "FROM" "/from", "TO" "/to", "MICROS" "/micros"];
     /// How full pools are.
@@ -65,6 +75,10 @@ columns! {
     NOT_BACKFILLED = "allocations without claims" ["ALLOCATION" "/allocation_id", "BECAUSE" "/because"];
     /// Nodes.
     NODES = "nodes" ["ID" "/id", "NAME" "/name", "GPU" "/gpu_model", "STATE" "/execution", "POSTURE" "/posture", "WANTED" "/desired", "PROJECTED" "/projected", "LAST SEEN" "/last_seen_at"];
+    /// Whole machines.
+    MACHINES = "machines" ["MACHINE" "/machine", "HOST" "/hostname", "NODE" "/node_id", "STATUS" "/status", "POWER" "/power", "TAGS" "/tags", "DISAGREES" "/findings", "SEEN" "/seen_at"];
+    /// Providers of machines.
+    PROVIDERS = "providers" ["NAME" "/name", "KIND" "/kind", "ADDRESS" "/address", "SYNCED" "/synced_at", "FAULT" "/fault"];
     /// Slots of a node.
     SLOTS = "slots" ["ID" "/id", "STATE" "/execution", "GPU AT" "/gpu_pci_address", "MODULE" "/gpu_module_id", "NUMA" "/numa_node", "PROFILE" "/profile", "USES" "/use_generation", "HEALTH" "/health_state", "DRIFT" "/drift"];
     /// What could become slots.
@@ -73,6 +87,18 @@ columns! {
     READINESS = "checks" ["CHECK" "/check", "STATE" "/state", "NEEDED" "/required", "FOUND" "/detail", "WHAT TO DO" "/remedy", "REBOOT" "/reboot_required"];
     /// What agents did that honest ones do not.
     INCIDENTS = "incidents" ["KIND" "/kind", "TIMES" "/count", "DETAIL" "/detail", "FIRST" "/first_at", "LAST" "/last_at"];
+    /// Wipe proofs of a slot.
+    PROOFS = "proofs" ["ID" "/id", "USE" "/use_generation", "HOLDS" "/holds", "REFUSED" "/refused", "METHOD" "/method", "RECEIVED" "/received_at", "DETAIL" "/detail"];
+    /// Checks of one proof.
+    PROOF_CHECKS = "checks" ["CHECK" "/check", "HOLDS" "/ok", "FOUND" "/detail"];
+    /// Steps of one proof.
+    PROOF_STEPS = "steps" ["STEP" "/step", "DONE" "/ok", "EVIDENCE" "/evidence"];
+    /// What became of an allocation's slots.
+    WIPES = "slots" ["SLOT" "/slot_number", "OUTCOME" "/outcome", "METHOD" "/method", "PROVED" "/proved_at", "KEY" "/node_key_fingerprint", "SIGNATURE" "/signature"];
+    /// Overrides.
+    OVERRIDES = "overrides" ["ID" "/id", "SLOT" "/slot_id", "USE" "/use_generation", "STATE" "/execution", "ASKED BY" "/requested_by", "DECIDED BY" "/decided_by", "EXPIRES" "/expires_at", "REASON" "/reason"];
+    /// Ways in.
+    INGRESSES = "ways in" ["ID" "/id", "ALLOCATION" "/allocation_id", "PROTOCOL" "/protocol", "ADDRESS" "/address", "PORT" "/public_port", "GUEST PORT" "/guest_port", "STATE" "/execution"];
     /// Disk grants.
     DISK_GRANTS = "disk grants" ["DISK" "/nvme_identity", "REASON" "/reason", "BY" "/granted_by", "AT" "/at"];
     /// Enrollment tokens.
@@ -82,7 +108,7 @@ columns! {
     /// Claims on a node.
     CLAIMS = "claims" ["ID" "/id", "KIND" "/kind", "SLOT" "/slot_id", "ALLOCATION" "/allocation_id", "FENCE" "/fence", "CLAIMED" "/claimed_at", "RELEASED" "/released_at"];
     /// Orders to a node's agent.
-    TASKS = "tasks" ["ID" "/id", "KIND" "/kind", "STATE" "/execution", "TRY" "/attempt", "ALLOCATION" "/allocation_id", "DEADLINE" "/deadline"];
+    TASKS = "tasks" ["ID" "/id", "KIND" "/kind", "STATE" "/execution", "TRY" "/attempt", "ALLOCATION" "/allocation_id", "DEADLINE" "/deadline", "FAILURE" "/failure", "DETAIL" "/failure_detail"];
     /// Allocations.
     ALLOCATIONS = "allocations" ["ID" "/id", "NAME" "/name", "STATE" "/execution", "GPUS" "/gpu_count", "SHAPE" "/shape", "PROJECT" "/project_id", "PROJECTED" "/projected"];
     /// Operations.

@@ -116,6 +116,38 @@ fn a_platform_is_described_shown_applied_and_then_left_alone() {
 }
 
 #[test]
+fn an_image_is_described_by_its_signed_entry() {
+    let home = tempfile::tempdir().unwrap();
+    let (token, plane) = (operator_token(home.path()), serve(home.path()));
+    let desk = Desk { home: home.path(), plane: &plane, token: &token };
+    let at = |name: &str| home.path().join(name).to_str().unwrap().to_owned();
+    let (key, raw) = (at("images.key"), at("debian.raw"));
+    std::fs::write(&raw, vec![7; 4096]).unwrap();
+    let made = desk.json(&["image", "keygen", &key, "--key-id", "ours"]);
+    let signed = desk.run(&["image", "sign", &raw, "--id", "debian-12", "--kind", "base", "--key", &key]);
+    assert_eq!(signed.code, 0, "{}", signed.stderr);
+    let entry: Value = serde_json::from_str(&signed.stdout).unwrap();
+    let file = value!({ "images": [entry] }).to_string();
+    let (code, report) = desk.applied(&file);
+    assert!(code != 0 && report["items"][0]["error"]["code"] == "image_refused", "nobody trusts the key: {report:#}");
+    desk.json(&["image", "key", "add", "ours", made["public_key"].as_str().unwrap()]);
+    let (code, report) = desk.applied(&file);
+    assert_eq!((code, outcomes(&report)), (0, vec!["created image debian-12".to_owned()]), "{report:#}");
+    let shown = desk.json(&["image", "show", "debian-12"]);
+    assert_eq!((&shown["state"], &shown["entry"]), (&value!("registered"), &entry));
+    let (code, report) = desk.applied(&file);
+    assert_eq!((code, outcomes(&report)), (0, vec!["unchanged image debian-12".to_owned()]), "{report:#}");
+    // Another entry under the same name is refused before anything is touched.
+    std::fs::write(&raw, vec![8; 4096]).unwrap();
+    let other = desk.run(&["image", "sign", &raw, "--id", "debian-12", "--kind", "base", "--key", &key]);
+    let other: Value = serde_json::from_str(&other.stdout).unwrap();
+    let refused = desk.apply(&value!({ "images": [other] }).to_string(), &["--yes"]);
+    assert!(refused.code != 0 && refused.stderr.contains("images[0].sha256"), "{} {}", refused.code, refused.stderr);
+    let misspelt = desk.apply("images: [{ id: debian-13, sha: x }]", &["--yes"]);
+    assert!(misspelt.code == 2 && misspelt.stderr.contains("images[0]"), "{} {}", misspelt.code, misspelt.stderr);
+}
+
+#[test]
 fn changes_are_shown_field_by_field_and_made_for_the_version_that_was_seen() {
     let home = tempfile::tempdir().unwrap();
     let (token, plane) = (operator_token(home.path()), serve(home.path()));

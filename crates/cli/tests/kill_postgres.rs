@@ -90,9 +90,7 @@ impl Campaign {
             let running = quiet(asker, ground, Duration::from_secs(120)).await.into_iter().collect();
             reckon(asker, ground, &crowd.book).await;
             chronicle.complete(asker, ground, &crowd.book).await;
-            let (holders, _) = claims::check(asker, ground).await;
-            assert_eq!(holders, running, "who holds claims, and who runs");
-            assert_eq!(claims::guests(&replicas.fleet_folder()), running, "who has a guest, and who runs");
+            claims::check(asker, ground).await.agree_with(&running, &replicas.fleet_folder());
         });
         verify(replicas.home.path(), &replicas.url);
         logs_are_clean(replicas.home.path());

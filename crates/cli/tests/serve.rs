@@ -96,6 +96,7 @@ fn a_person_can_manage_everything_from_the_command_line() {
     let desk = Desk { home: home.path(), plane: &plane, token: &token };
     assert_eq!(desk.json(&["whoami"])["principal"]["name"], "ops@cloud.example");
     catalogue(&desk);
+    images(&desk);
     tenants(&desk);
     people(&desk);
     long_work(&desk);
@@ -113,6 +114,29 @@ fn catalogue(desk: &Desk<'_>) {
     desk.json(&sku);
     desk.refused("name_taken", 5, &sku);
     assert_eq!(desk.json(&["sku", "list"])["items"].as_array().unwrap().len(), 1);
+}
+
+/// From a file to an image that can be launched, as a person does it.
+fn images(desk: &Desk<'_>) {
+    let at = |name: &str| desk.home.join(name).display().to_string();
+    let (key, file, other, entry) = (at("images.key"), at("debian.raw"), at("other.raw"), at("debian.json"));
+    std::fs::write(&file, vec![7u8; 1024 * 1024]).unwrap();
+    std::fs::write(&other, vec![8u8; 1024 * 1024]).unwrap();
+    let made = desk.json(&["image", "keygen", &key, "--key-id", "ours"]);
+    let public = made["public_key"].as_str().unwrap();
+    let signed = desk.run(&["image", "sign", &file, "--id", "debian-12", "--kind", "base", "--key", &key]);
+    std::fs::write(&entry, &signed.stdout).unwrap();
+    desk.refused("image_refused", 5, &["image", "add", &entry]);
+    desk.json(&["image", "key", "add", "ours", public]);
+    assert_eq!(desk.json(&["image", "add", &entry])["state"], "registered");
+    desk.refused("image_refused", 5, &["image", "upload", "debian-12", &other]);
+    let brought = desk.json(&["image", "upload", "debian-12", &file]);
+    assert_eq!(brought["state"], "available");
+    let kept = desk.home.join("images").join(brought["entry"]["sha256"].as_str().unwrap());
+    assert_eq!(std::fs::read(kept).unwrap(), vec![7u8; 1024 * 1024]);
+    assert_eq!(desk.json(&["image", "default", "debian-12"])["is_default"], true);
+    assert_eq!(desk.json(&["image", "list"])["items"].as_array().unwrap().len(), 1);
+    assert_eq!(desk.json(&["image", "key", "list"])["items"][0]["key_id"], "ours");
 }
 
 fn tenants(desk: &Desk<'_>) {
@@ -143,12 +167,17 @@ fn people(desk: &Desk<'_>) {
     theirs.refused("token_revoked", 4, &["whoami"]);
 }
 
+const KEY: &str = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJmUo4aHXqXLnqOZ+ozqUbbCZMYTR7xr1ZpHv1kmlgfQ ada";
+
 fn long_work(desk: &Desk<'_>) {
     let launch =
         |gpus| ["launch", "x", "--project", "acme/research", "--sku", "s", "--gpus", gpus, "--region", "eu-1", "--yes"];
     assert_eq!(desk.json(&["tenant", "suspend", "acme", "--yes"])["state"], "succeeded");
-    desk.refused("state_conflict", 5, &launch("1"));
+    desk.refused("state_conflict", 5, &[&launch("1")[..], &["--no-ssh-key"]].concat());
     assert_eq!(desk.json(&["tenant", "resume", "acme"])["state"], "succeeded");
+    let keyless = desk.run(&launch("1"));
+    assert!(keyless.code == 5 && keyless.stderr.contains("gpuaas ssh-key add"), "{} {}", keyless.code, keyless.stderr);
+    desk.json(&["ssh-key", "add", "laptop", "--project", "acme/research", "--key", KEY]);
     // There is no node, so nothing that fits is free.
     desk.refused("sku_unavailable", 7, &launch("1"));
     desk.refused("/gpu_count", 5, &launch("3"));

@@ -23,7 +23,7 @@ fn slot() -> Value {
         "projected": "The slot is proved clean and free.", "gpu_pci_address": "0000:0f:00.0",
         "fabric_claim_mode": "per_slot_vf", "use_generation": 0, "health_state": "clean", "health_detail": "",
         "drift": [{
-            "field": "nvme_identity", "kind": "disk_mounted", "approved": "not used by the host", "seen": "mounted at /data",
+            "field": "nvme_identity", "kind": "disk_mounted", "said_by": "discovery", "approved": "not used by the host", "seen": "mounted at /data",
             "detail": "The host uses the disk.", "first_seen_at": AT, "last_seen_at": AT
         }],
         "progress": { "since": AT }, "version": 3, "created_at": AT

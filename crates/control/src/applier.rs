@@ -276,7 +276,7 @@ impl Applier {
 
     fn reload(&mut self, leader: &Leader) -> Result<(), StoreError> {
         let (version, rows) = leader.read(snapshot::read)?;
-        let snapshot = Snapshot::new(version, &rows, leader.config.policy.clone());
+        let snapshot = Snapshot::new(version, &rows, leader.config.policy.clone(), leader.config.lab);
         tracing::info!(nodes = rows.nodes.len(), slots = rows.slots.len(), version, "the fleet was read");
         self.losses.clear();
         self.snapshot = Some((leader.guard.epoch, snapshot));
@@ -300,7 +300,7 @@ impl Applier {
         if !leads {
             return Ok(None);
         }
-        let fresh = Snapshot::new(version, &rows, leader.config.policy.clone());
+        let fresh = Snapshot::new(version, &rows, leader.config.policy.clone(), leader.config.lab);
         Ok(self.snapshot.as_ref().and_then(|(_, kept)| kept.differs_from(&fresh)))
     }
 

@@ -9,7 +9,7 @@ use store::{
 
 /// The rules of this program; at most `limit` violations a check.
 pub fn rules(limit: i64) -> Rules<'static> {
-    Rules { edge_exists: &lifecycle::edge_exists, proof_signed: &crate::node_plane::signed_by, limit }
+    Rules { edge_exists: &lifecycle::edge_exists, proof_signed: &crate::proof_check::signed_by, limit }
 }
 
 /// Checks everything on one snapshot.

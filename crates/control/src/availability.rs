@@ -23,6 +23,8 @@ use crate::{
 /// The picture and the last answer. Volatile.
 #[derive(Debug, Default)]
 pub(crate) struct AvailabilityMemo {
+    // Whether a laboratory's nodes count.
+    lab: bool,
     kept: Mutex<Option<Kept>>,
     picture: Mutex<Option<Snapshot>>,
 }
@@ -40,6 +42,11 @@ const AGE_US_MAX: i64 = MICROS_PER_SECOND;
 const PAGE_ROWS: i64 = 200;
 
 impl AvailabilityMemo {
+    /// A memo that knows nothing yet.
+    pub(crate) fn new(lab: bool) -> Self {
+        Self { lab, ..Self::default() }
+    }
+
     /// What can be had, by region and model.
     pub(crate) fn read(&self, tx: &mut Tx<'_>, now: Timestamp) -> Result<Arc<AvailabilityList>, StoreError> {
         let events = events::total(tx)?;
@@ -51,7 +58,7 @@ impl AvailabilityMemo {
             }
         }
         let have = self.picture(tx)?.availability();
-        let list = Arc::new(count(tx, have)?);
+        let list = Arc::new(count(tx, have, self.lab)?);
         let kept = Kept { events, at: now, list: Arc::clone(&list) };
         *self.kept.lock().unwrap_or_else(PoisonError::into_inner) = Some(kept);
         Ok(list)
@@ -68,7 +75,7 @@ impl AvailabilityMemo {
         };
         *kept = Some(match known {
             Some(known) => known,
-            None => snapshot::load(tx)?,
+            None => snapshot::load(tx, self.lab)?,
         });
         Ok(Picture { kept, nothing: Inventory::new(&engine::Fleet::default(), Policy::default()) })
     }
@@ -105,12 +112,13 @@ fn refreshed(tx: &mut Tx<'_>, mut known: Snapshot) -> Result<Option<Snapshot>, S
 fn count(
     tx: &mut Tx<'_>,
     have: BTreeMap<(RegionId, GpuModel, PoolId), engine::Availability>,
+    lab: bool,
 ) -> Result<AvailabilityList, StoreError> {
     let have = engine::availability::by_region(have);
     let sold = models_by_region(tx)?;
     let mut items = Vec::new();
     for region in all_regions(tx)? {
-        for model in sold.get(&region.id).into_iter().flatten() {
+        for model in sold.get(&region.id).into_iter().flatten().filter(|model| lab || !model.is_lab()) {
             let have = have.get(&(region.id.clone(), *model)).copied().unwrap_or_default();
             items.push(views::availability(&region, *model, have));
         }

@@ -1,17 +1,19 @@
 //! The first things in an empty store: an operator who can create the rest, and nodes with their slots until agents enroll
 //! themselves. Nothing here is reachable from the API.
 
+use ed25519_dalek::{Signer as _, SigningKey};
 use model::{
     AuditId, NodeId, PoolId, PrincipalId, SlotId, TokenId,
     identity::{PlatformRole, PrincipalKind, TokenScope},
+    image::{ImageFormat, ImageKind, ImageSpec, ImageState},
     number::TokenLifetimeS,
     supply::{FabricClaimMode, GpuModel, NodeProfile},
-    text::Email,
+    text::{Ed25519Key, Email, ImageName},
 };
 use store::{
     Stamp, StoreError, Tx,
     audit::{self, AuditRow},
-    nodes,
+    images, nodes,
     nodes::NodeNew,
     principals::{self, PrincipalNew},
     slots::{self, Approval, SlotNew, SlotParts},
@@ -19,7 +21,10 @@ use store::{
 };
 use topology::{ApprovedSlot, Locality, Partitions, SlotDevices};
 
-use crate::{Ports, authz::token::Secret};
+use crate::{
+    Ports,
+    authz::token::{Secret, hex},
+};
 
 /// An operator with a token that was just made. The secret is shown once and stored nowhere.
 #[derive(Debug, Clone)]
@@ -87,6 +92,47 @@ pub fn token_for(
     };
     tokens::insert(tx, stamp, new)?;
     Ok((token_id, secret))
+}
+
+/// The name of the image that simulated hosts build guests from.
+pub const SIMULATED_IMAGE: &str = "simulated";
+
+/// Makes an image for hosts that are simulated: trusted, available, and what is launched when nobody names one. Nobody has its
+/// bytes, and nobody asks for them; the key that signed it is thrown away. Done once, however often it is called.
+pub fn simulated_image(
+    tx: &mut Tx<'_>,
+    stamp: &mut Stamp<'_>,
+    ports: &Ports,
+    by: &PrincipalId,
+) -> Result<(), StoreError> {
+    let text = |error: model::text::BadText| StoreError::Other(error.to_string());
+    let name: ImageName = SIMULATED_IMAGE.parse().map_err(text)?;
+    if images::get(tx, &name)?.is_some() {
+        return Ok(());
+    }
+    let mut seed = [0u8; 32];
+    ports.entropy.fill(&mut seed);
+    let key = SigningKey::from_bytes(&seed);
+    let public: Ed25519Key = hex(key.verifying_key().as_bytes()).parse().map_err(text)?;
+    let mut spec = ImageSpec {
+        id: SIMULATED_IMAGE.to_owned(),
+        sha256: "0".repeat(64),
+        size_bytes: 512,
+        format: ImageFormat::Raw,
+        virtual_size_bytes: 512,
+        minimum_disk_bytes: 512,
+        kind: ImageKind::Base,
+        signer_key_id: SIMULATED_IMAGE.to_owned(),
+        signature: String::new(),
+    };
+    spec.signature = hex(&key.sign(spec.signed_text().as_bytes()).to_bytes());
+    images::insert_key(tx, stamp, &name, &public, by)?;
+    images::insert(tx, stamp, &spec)?;
+    let row = images::get(tx, &name)?.ok_or(StoreError::NotFound)?;
+    images::enter(tx, stamp, &row, ImageState::Available)?;
+    let row = images::get(tx, &name)?.ok_or(StoreError::NotFound)?;
+    images::set_default(tx, stamp, &row, true)?;
+    Ok(())
 }
 
 /// A node to take in, as it describes itself.

@@ -1,11 +1,11 @@
-//! Orders about a host itself: say what you have, say whether you are ready. They change nothing on the host, so an operator's
-//! request gives them at once. Who asked follows an operation about the *order*, which ends in the transaction in which the
+//! Orders about a host itself: say what you have, whether you are ready, what a guest would get, what is not as claimed; fetch an
+//! image. They take nothing from anybody, so an operator's request gives them at once. Who asked follows an operation about the *order*, which ends in the transaction in which the
 //! order does: answered, refused or given up.
 
 use api::{Code, operation::OperationError};
 use model::{
     TaskId, Timestamp,
-    task::{Fence, Task, TaskInput, TaskState},
+    task::{Fence, Task, TaskInput, TaskKind, TaskState},
 };
 use store::{
     Stamp, StoreError, Tx,
@@ -17,7 +17,9 @@ use store::{
 use crate::driver::write_json;
 
 /// How long an agent has to look at its host.
-pub(crate) const DEADLINE_S: i64 = 300;
+const DEADLINE_S: i64 = 300;
+/// How long it has to fetch an image, which may be long and the way to it slow.
+const FETCH_DEADLINE_S: i64 = 3600;
 /// States of an order in which it did what it was given for.
 pub(crate) const ENDS_WELL: &[&str] = &["succeeded"];
 /// States of an order in which it will not do it any more.
@@ -35,13 +37,14 @@ pub(crate) fn give(
         return Ok(None);
     }
     let attempt = newest.map_or(1, |task| task.fence.attempt + 1);
+    let deadline_s = if input.kind() == TaskKind::ImagePrefetch { FETCH_DEADLINE_S } else { DEADLINE_S };
     let task = Task {
         id: TaskId::from_parts(stamp.now, stamp.bits()),
         node_id: node.id.clone(),
         input,
         // Nobody's use of a slot is touched, so there is no generation to compare.
         fence: Fence { incarnation: store::incarnation(tx)?, generation: 0, attempt },
-        deadline: stamp.now.plus_seconds(DEADLINE_S),
+        deadline: stamp.now.plus_seconds(deadline_s),
     };
     tasks::insert(tx, stamp, TaskNew { task: &task, owner: None })?;
     Ok(Some(task.id))

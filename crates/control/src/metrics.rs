@@ -84,9 +84,10 @@ table! {
     refused: "gpuaas_http_problems", Counter, None, "Refusals by problem code", ["code" = "a problem code"];
     connections: "gpuaas_http_connections", Gauge, None, "Open connections", [];
     streams: "gpuaas_event_streams", Gauge, None, "Open event streams", [];
+    guest_streams: "gpuaas_guest_streams", Gauge, None, "Open streams to guests, SSH and consoles", [];
     agent_connections: "gpuaas_agent_connections", Gauge, None, "Open connections of node agents", [];
     agent_calls: "gpuaas_agent_calls", Counter, None, "Calls of node agents that were answered",
-        ["call" = "`enroll`, `renew`, `messages`, `none` for unknown paths", "status_class" = "`2xx`, `4xx`, `5xx`"];
+        ["call" = "`enroll`, `renew`, `messages`, `stream`, `none` for unknown paths", "status_class" = "`2xx`, `4xx`, `5xx`"];
     closures: "gpuaas_store_changes", Counter, None, "Write transactions that were committed", [];
     commits: "gpuaas_store_commits", Counter, None, "Commits that carried them; fewer than changes when they share", [];
     retries: "gpuaas_store_retries", Counter, None, "Write transactions that ran again after a lost race", [];
@@ -135,6 +136,7 @@ struct Inner {
     refused: Family<CodeLabels, Counter>,
     connections: Gauge,
     streams: Gauge,
+    guest_streams: Gauge,
     agent_connections: Gauge,
     agent_calls: Family<CallLabels, Counter>,
     closures: Counter,
@@ -177,6 +179,7 @@ impl Metrics {
             refused: Family::default(),
             connections: Gauge::default(),
             streams: Gauge::default(),
+            guest_streams: Gauge::default(),
             agent_connections: Gauge::default(),
             agent_calls: Family::default(),
             closures: Counter::default(),
@@ -208,6 +211,7 @@ impl Metrics {
             refused,
             connections,
             streams,
+            guest_streams,
             agent_connections,
             agent_calls,
             closures,
@@ -255,8 +259,12 @@ impl Metrics {
 
     /// Counts a stream for as long as the answer lives.
     pub fn stream_opened(&self) -> StreamOpen {
-        self.0.streams.inc();
-        StreamOpen(self.clone())
+        StreamOpen::count(&self.0.streams)
+    }
+
+    /// Counts a stream to a guest for as long as the answer lives.
+    pub fn guest_stream_opened(&self) -> StreamOpen {
+        StreamOpen::count(&self.0.guest_streams)
     }
 
     /// Takes over what a step of the control plane says.
@@ -305,13 +313,20 @@ const fn class(status: u16) -> &'static str {
     }
 }
 
-/// An open event stream.
+/// An open stream, counted for as long as this lives.
 #[derive(Debug)]
-pub struct StreamOpen(Metrics);
+pub struct StreamOpen(Gauge);
+
+impl StreamOpen {
+    fn count(gauge: &Gauge) -> Self {
+        gauge.inc();
+        Self(gauge.clone())
+    }
+}
 
 impl Drop for StreamOpen {
     fn drop(&mut self) {
-        self.0.0.streams.dec();
+        self.0.dec();
     }
 }
 

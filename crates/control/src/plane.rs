@@ -14,6 +14,7 @@ use model::Timestamp;
 use store::{
     Db, StoreError, certificates, idempotency,
     living::{self, Living as Table},
+    wipe_overrides,
 };
 
 use crate::{
@@ -24,9 +25,13 @@ use crate::{
     leadership::Leadership,
     node_plane::NodePlane,
     numbering,
+    providers::Led,
 };
 
 pub use crate::poke::Poke;
+
+/// Somewhat above what the parts of such an order may take together, so that their own verdicts come first.
+pub(crate) const MACHINE_DEADLINE_S: i64 = 36 * 3600;
 
 /// How a plane works.
 #[derive(Debug, Clone)]
@@ -43,12 +48,16 @@ pub struct PlaneConfig {
     pub placements_per_commit: usize,
     /// How places are ranked.
     pub policy: engine::Policy,
+    /// Whether this is a laboratory: only then is anything placed on nodes that have no GPUs.
+    pub lab: bool,
     /// How many events, or audit rows, one commit numbers.
     pub numbered_per_commit: i64,
     /// How long before the end of a lease its owner is warned, in seconds; a tenth of the lease when that is shorter.
     pub lease_warning_s: i64,
     /// How long an agent has to carry an order out.
     pub order_deadline_s: i64,
+    /// How long the provider of a machine has to hand it over or to take it back, with everything that belongs to it.
+    pub machine_deadline_s: i64,
     /// Heartbeats are written down this often.
     pub heartbeats_every_s: i64,
     /// An idle plane looks at the store this often for what other replicas recorded.
@@ -76,9 +85,11 @@ impl PlaneConfig {
             looks_at_once: 1,
             placements_per_commit: 64,
             policy: engine::Policy::default(),
+            lab: false,
             numbered_per_commit: 500,
             lease_warning_s: 900,
             order_deadline_s: 300,
+            machine_deadline_s: MACHINE_DEADLINE_S,
             heartbeats_every_s: 5,
             idle_look_ms: 250,
             idempotency_keep_s: api::limits::IDEMPOTENCY_HOURS * 3600,
@@ -123,6 +134,7 @@ pub struct ControlPlane {
     overdue: OverdueLog,
     waits_over_budget: i64,
     tidied: Option<Timestamp>,
+    led: Led,
 }
 
 impl ControlPlane {
@@ -141,7 +153,13 @@ impl ControlPlane {
             overdue: OverdueLog::default(),
             waits_over_budget: 0,
             tidied: None,
+            led: Led::default(),
         }
+    }
+
+    /// Where this plane says that it leads, for whoever acts beside it.
+    pub fn led(&self) -> Led {
+        self.led.clone()
     }
 
     /// Where agents' messages go.
@@ -182,6 +200,7 @@ impl ControlPlane {
             report.worked = false;
         }
         report.leading = self.leadership.guard().is_some();
+        self.led.tell(self.leadership.guard().cloned());
         report
     }
 
@@ -215,6 +234,7 @@ impl ControlPlane {
     /// Gives the lease back, so that another replica need not wait. For an orderly end.
     pub fn resign(&mut self) {
         let now = self.ports.now();
+        self.led.tell(None);
         let flushed = self.node_plane.flush(&self.db, now);
         if let Err(error) = flushed.and_then(|()| self.leadership.release(&self.db, now)) {
             tracing::warn!(%error, "the lease was not given back; it runs out by itself");
@@ -277,9 +297,11 @@ impl ControlPlane {
         let before = now.plus_seconds(-self.config.idempotency_keep_s);
         let limit = self.config.numbered_per_commit;
         let expired = now.plus_seconds(-self.config.certificates_keep_s);
-        let purged = leader.commit(move |tx, _| {
+        let purged = leader.commit(move |tx, stamp| {
             certificates::purge(tx, expired, limit)?;
-            idempotency::purge(tx, before, limit)
+            let undecided = wipe_overrides::due(tx, stamp.now, limit)?;
+            undecided.iter().try_for_each(|row| wipe_overrides::expire(tx, stamp, row).map(drop))?;
+            Ok(idempotency::purge(tx, before, limit)? + u64::try_from(undecided.len()).unwrap_or(0))
         })?;
         // A full bite means that more is left.
         self.tidied = (i64::try_from(purged).unwrap_or(0) < limit).then_some(now);

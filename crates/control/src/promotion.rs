@@ -42,7 +42,8 @@ pub(crate) fn readiness(node: &NodeRow) -> Result<Option<Readiness>, StoreError>
     node.readiness.as_deref().map(serde_json::from_str).transpose().map_err(why)
 }
 
-fn gaps(readiness: &Readiness) -> impl Iterator<Item = String> {
+/// What is missing on the host.
+pub(crate) fn gaps(readiness: &Readiness) -> impl Iterator<Item = String> {
     readiness.blocking().map(|check| {
         let remedy = check.remedy.as_deref().map(|remedy| format!(" {remedy}")).unwrap_or_default();
         let reboot = if check.reboot_required { " This takes a reboot." } else { "" };

@@ -8,20 +8,22 @@
 use std::collections::BTreeSet;
 
 use api::node_plane::{REPORT_BYTES_MAX, TaskReport};
-use model::supply::{IncidentKind, NodeDesired};
-use model::task::TaskKind;
+use model::SlotId;
+use model::supply::{IncidentKind, LAB_PROFILE, NodeDesired, SaidBy};
+use model::task::{TaskInput, TaskKind};
 use sha2::{Digest as _, Sha256};
 use store::{
     Stamp, StoreError, Tx,
     discoveries::{self, Devices},
     drifts::{self, DriftSeen},
+    node_reports,
     nodes::{self, Found, NodeRow},
     slots::{self, SlotRow},
     tasks::TaskRow,
 };
 use topology::{ApprovedSlot, Discovery, Drift};
 
-use crate::{authz::token::hex, driver::write_json};
+use crate::{authz::token::hex, driver::write_json, host_findings};
 
 /// What became of a report.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -50,17 +52,45 @@ pub(crate) fn keep(
             keep_discovery(tx, stamp, node, task, discovery)
         }
         (TaskKind::NodeReadiness, TaskReport::NodeReadiness(readiness)) => {
-            let text = write_json(readiness)?;
+            // What a host must have is said by its pool, not by its agent.
+            let readiness = topology::required_by((**readiness).clone(), node.gpu_model.is_lab());
+            let text = write_json(&readiness)?;
             if text.len() > REPORT_BYTES_MAX {
                 return Ok(oversized(text.len()));
             }
             nodes::set_readiness(tx, stamp, node, &text)?;
             Ok(Kept::Stored)
         }
+        (TaskKind::SlicePlan, TaskReport::SlicePlan(plan)) => {
+            let text = write_json(plan)?;
+            if text.len() > REPORT_BYTES_MAX {
+                return Ok(oversized(text.len()));
+            }
+            node_reports::put(tx, &node.id, task.kind, &task.id, &text, stamp.now)?;
+            host_findings::plan_answered(tx, stamp, node, &planned(task), &plan.refusals)?;
+            Ok(Kept::Stored)
+        }
+        (TaskKind::SliceReconcile, TaskReport::SliceReconcile(found)) => {
+            let text = write_json(found)?;
+            if text.len() > REPORT_BYTES_MAX {
+                return Ok(oversized(text.len()));
+            }
+            node_reports::put(tx, &node.id, task.kind, &task.id, &text, stamp.now)?;
+            host_findings::reconciled(tx, stamp, node, &found.findings, &found.guests)?;
+            Ok(Kept::Stored)
+        }
         (asked, _) => Ok(Kept::Refused {
             kind: IncidentKind::ReplayedResult,
             detail: format!("The order was {asked}; the report answers another kind of order."),
         }),
+    }
+}
+
+/// The slots that a plan was asked for.
+fn planned(task: &TaskRow) -> BTreeSet<SlotId> {
+    match &task.input {
+        TaskInput::SlicePlan(order) => order.slots.iter().map(|slot| slot.slot_id.clone()).collect(),
+        _ => BTreeSet::new(),
     }
 }
 
@@ -85,9 +115,11 @@ fn keep_discovery(
     discoveries::insert(tx, &node.id, &task.id, &digest, &body, stamp.now)?;
     discoveries::register(tx, &node.id, &with_approved(shown, &slots))?;
     let serial = node.hardware_serial.clone().or_else(|| discovery.host.serial.clone().filter(|text| is_name(text)));
+    let is_lab = node.gpu_model.is_lab();
+    let partitions = if is_lab { topology::lab_partitions() } else { discovery.partitions.clone() };
     let found = Found {
-        partitions: &write_json(&discovery.partitions)?,
-        readiness: &write_json(&topology::readiness(discovery))?,
+        partitions: &write_json(&partitions)?,
+        readiness: &write_json(&topology::required_by(topology::readiness(discovery), is_lab))?,
         hardware_serial: serial.as_deref(),
     };
     nodes::set_found(tx, stamp, node, found)?;
@@ -118,8 +150,7 @@ pub(crate) fn compare(
         }
     };
     let seen: Vec<DriftSeen> = topology::drift(&approved, discovery).into_iter().map(drift_seen).collect();
-    drifts::replace(tx, &slot.id, &seen, stamp.now)?;
-    let drifted = !seen.is_empty();
+    let drifted = drifts::replace(tx, &slot.id, SaidBy::Discovery, &seen, stamp.now)?;
     if drifted != slot.drifted {
         tracing::info!(slot = %slot.id, drifted, "what the host shows of a slot changed");
         slots::set_drifted(tx, stamp, slot, drifted)?;
@@ -159,7 +190,9 @@ fn shown(discovery: &Discovery) -> Devices {
 // A device that a guest holds shows no name; it belongs to the node all the same.
 fn with_approved(mut devices: Devices, slots: &[SlotRow]) -> Devices {
     devices.gpus.extend(slots.iter().filter_map(|slot| slot.parts.gpu_uuid.clone()));
-    devices.nvme.extend(slots.iter().filter_map(|slot| slot.parts.nvme_identity.clone()));
+    // A laboratory's disk is a file of one host; another host may have one of the same name.
+    let real = slots.iter().filter(|slot| slot.profile != LAB_PROFILE);
+    devices.nvme.extend(real.filter_map(|slot| slot.parts.nvme_identity.clone()));
     devices
 }
 

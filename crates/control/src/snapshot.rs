@@ -45,6 +45,8 @@ pub(crate) struct Snapshot {
     pools: HashMap<PoolId, i64>,
     // Known, but not offered for a while. Ordered, because it is walked.
     aside: BTreeMap<NodeId, Aside>,
+    // Whether a laboratory's nodes are offered at all.
+    lab: bool,
 }
 
 #[derive(Debug)]
@@ -88,10 +90,10 @@ pub(crate) struct Chosen {
     pub(crate) slots: Vec<(SlotId, i64)>,
 }
 
-/// Takes a picture, ranked by the policy of the house.
-pub(crate) fn load(tx: &mut Tx<'_>) -> Result<Snapshot, StoreError> {
+/// Takes a picture, ranked by the policy of the house. A laboratory's nodes are in it only where they are offered.
+pub(crate) fn load(tx: &mut Tx<'_>, lab: bool) -> Result<Snapshot, StoreError> {
     let (version, rows) = read(tx)?;
-    Ok(Snapshot::new(version, &rows, Policy::default()))
+    Ok(Snapshot::new(version, &rows, Policy::default(), lab))
 }
 
 /// What a picture is made of: how far the event sequence has come, and every row.
@@ -123,7 +125,7 @@ pub(crate) fn read_changed(tx: &mut Tx<'_>, changed: &Changed) -> Result<(BTreeS
 
 impl Snapshot {
     /// A picture of rows that were read together.
-    pub(crate) fn new(version: i64, rows: &Fleet, policy: Policy) -> Self {
+    pub(crate) fn new(version: i64, rows: &Fleet, policy: Policy, lab: bool) -> Self {
         let mut snapshot = Self {
             inventory: Inventory::new(&Views::default(), policy),
             version,
@@ -132,6 +134,7 @@ impl Snapshot {
             node_of_allocation: HashMap::new(),
             pools: HashMap::new(),
             aside: BTreeMap::new(),
+            lab,
         };
         snapshot.take_in(rows);
         snapshot
@@ -320,6 +323,9 @@ impl Snapshot {
         }
         let seen = SeenNode { version: node.version, slots: versions, allocations: allocations.into_iter().collect() };
         self.nodes.insert(node.id.clone(), seen);
+        if node.gpu_model.is_lab() && !self.lab {
+            return;
+        }
         let view = match node_view(node, slots, claims) {
             Ok(view) => view,
             Err(why) => {

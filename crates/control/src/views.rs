@@ -7,16 +7,17 @@ mod operation;
 
 pub(crate) use decision::{checks, refusal};
 pub use decision::{decision, placed_decision};
-pub(crate) use fleet::profiles;
+pub(crate) use fleet::{CLEANUP_NEEDS_OPERATOR, OVERRIDDEN, profiles, waiting_override};
 pub use fleet::{availability, claim, disk_grant, drift, node, slot, task};
 pub use operation::operation;
 
 use api::{
-    allocation::{AllocationObserved, AllocationView},
+    allocation::{AccessView, AllocationObserved, AllocationView},
     audit::AuditView,
     catalog::{PoolView, RegionView, SkuView, SlotProfileView},
     event::{CloudEvent, EventData},
     identity::{BindingView, MemberView, PrincipalView, TokenView},
+    image::{ImageKeyView, ImageView},
     ssh_key::SshKeyView,
     states::{FaultView, ProgressView, WaitView},
     tenancy::{Holdings, ProjectView, TenantView},
@@ -24,7 +25,10 @@ use api::{
 use model::{
     Timestamp,
     allocation::{Desired as AllocationDesired, State as AllocationState},
+    guest::LOGIN_USER,
+    image::ImageState,
     number::GpuCount,
+    runtime::GuestSeen,
     tenancy::{Desired, State},
 };
 use store::{
@@ -32,6 +36,7 @@ use store::{
     allocations::AllocationRow,
     audit::Chained,
     events::EventRow,
+    images::{ImageKeyRow, ImageRow},
     living::Life,
     members::{Binding, MemberRow},
     pools::PoolRow,
@@ -265,6 +270,40 @@ pub fn slot_profile(row: SlotProfileRow) -> SlotProfileView {
         vcpus: row.terms.vcpus,
         memory_mib: row.terms.memory_mib,
         min_disk_bytes: row.terms.min_disk_bytes,
+        hugepage_kib: row.terms.hugepage_kib,
+        needs_gpu: row.needs.gpu,
+        needs_fabric: row.needs.fabric,
+        version: row.version,
+        created_at: row.created,
+    }
+}
+
+/// An image.
+pub fn image(row: ImageRow) -> ImageView {
+    let projected = match row.state {
+        ImageState::Registered => "Its entry is known; its bytes have not come yet.",
+        ImageState::Available if row.is_default => "It can be launched, and is when nobody names another.",
+        ImageState::Available => "It can be launched.",
+        ImageState::Retired => "It is not launched any more; what runs from it goes on.",
+    };
+    ImageView {
+        id: row.spec.id.clone(),
+        state: row.state,
+        is_default: row.is_default,
+        entry: row.spec,
+        projected: projected.to_owned(),
+        version: row.version,
+        created_at: row.created,
+    }
+}
+
+/// A key that may sign images.
+pub fn image_key(row: ImageKeyRow) -> ImageKeyView {
+    ImageKeyView {
+        key_id: row.key_id.to_string(),
+        public_key: row.public_key,
+        added_by: row.added_by,
+        revoked_at: row.revoked,
         version: row.version,
         created_at: row.created,
     }
@@ -313,6 +352,17 @@ fn allocation_sentence(row: &AllocationRow, observed: &AllocationObserved) -> St
     }
 }
 
+/// How to reach a guest.
+fn access(guest: &GuestSeen) -> AccessView {
+    AccessView {
+        user: LOGIN_USER.to_owned(),
+        private_ip: guest.actual_ip.clone().unwrap_or_else(|| guest.expected_ip.clone()),
+        mac: guest.mac.clone(),
+        lease_state: guest.lease_state,
+        host_key: guest.host_key.clone(),
+    }
+}
+
 /// An allocation.
 pub fn allocation(row: AllocationRow, now: Timestamp) -> Result<AllocationView, StoreError> {
     let observed: AllocationObserved = serde_json::from_str(&row.observed).unwrap_or_default();
@@ -328,6 +378,10 @@ pub fn allocation(row: AllocationRow, now: Timestamp) -> Result<AllocationView, 
         gpu_count: row.gpu_count,
         region_id: row.region_id,
         ssh_keys: row.terms.ssh_keys,
+        image_sha256: row.terms.image.as_ref().map(|image| image.sha256.clone()),
+        image_id: row.terms.image.map(|image| image.id),
+        has_user_data: row.has_user_data,
+        access: observed.guest.as_ref().filter(|_| observed.guest_up).map(access),
         labels: row.terms.labels,
         placement: row.terms.placement,
         lease_ends_at: row.terms.lease_ends,

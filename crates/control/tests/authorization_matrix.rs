@@ -17,13 +17,22 @@ use std::fmt::Write as _;
 
 use api::{Operation, Success, endpoint::IfMatch};
 use control::front_door::{Request, Response};
+use control::{bootstrap::SIMULATED_IMAGE, image_files::Received};
+use ed25519_dalek::{Signer as _, SigningKey};
 use fleet::Fleet;
-use model::{NodeId, SlotId, Timestamp, lifecycle::Wait, supply::SlotState};
+use model::{
+    ClaimId, NodeId, SlotId, StreamId, TaskId, Timestamp,
+    image::{ImageFormat, ImageKind, ImageSpec},
+    lifecycle::Wait,
+    stream::{StreamEnding, StreamKind},
+    supply::SlotState,
+    task::TaskKind,
+};
 use serde_json::{Value, json};
 use store::{
-    Tx,
+    Tx, allocations, claims,
     living::{self, Living},
-    slots,
+    slots, streams,
 };
 use world::{Actor, Estate, World, sku_body};
 
@@ -45,6 +54,7 @@ struct Stage {
     node: NodeId,
     slot: Option<SlotId>,
     enrollment_token: Option<String>,
+    wipe_override: Option<String>,
     disk: String,
     devices: Value,
 }
@@ -78,6 +88,8 @@ fn target(stage: &Stage, operation: &Operation, parameter: &str, whose: Whose, r
             ("allocation_id", _) => estate.allocation.to_string(),
             ("operation_id", _) => estate.operation.to_string(),
             ("ssh_key_id", _) => estate.ssh_key.to_string(),
+            ("stream_id", _) => stream_of(world, estate).to_string(),
+            ("ingress_id", _) => estate.ingress.as_ref().expect("a stage with ways in").to_string(),
             _ => return None,
         })
     };
@@ -90,8 +102,10 @@ fn target(stage: &Stage, operation: &Operation, parameter: &str, whose: Whose, r
         ("enrollment_token_id", _) => {
             Some(("enr", stage.enrollment_token.clone().expect("a stage with an enrollment token")))
         }
+        ("override_id", _) => Some(("ovr", stage.wipe_override.clone().expect("a stage with an override"))),
         ("nvme_identity", _) => Some(("eui", stage.disk.clone())),
         ("profile", _) => Some(("none", "of-slots".to_owned())),
+        ("image_id" | "key_id", _) => Some(("none", SIMULATED_IMAGE.to_owned())),
         ("principal_id", "operators") => Some(("prn", world.auditor.principal.to_string())),
         _ => None,
     };
@@ -106,7 +120,9 @@ fn target(stage: &Stage, operation: &Operation, parameter: &str, whose: Whose, r
         (Whose::Own, Some((_, id))) => Some(id),
         // What belongs to the platform is nobody's own and nobody's foreign.
         (Whose::Foreign, Some(_)) => None,
-        (Whose::Absent, Some(_)) if parameter == "profile" => Some("nothing".to_owned()),
+        (Whose::Absent, Some(_)) if matches!(parameter, "profile" | "image_id" | "key_id") => {
+            Some("nothing".to_owned())
+        }
         (Whose::Absent, Some((prefix, _))) => Some(absent(prefix)),
     }
 }
@@ -126,6 +142,7 @@ fn body_for(stage: &Stage, operation: &Operation, whose: Whose) -> Option<Value>
             json!({"reason": "maintenance"})
         }
         "slot_approve" | "slot_reapprove" => stage.devices.clone(),
+        "node_convert" => json!({"to": "gpuaas-profile-baremetal"}),
         "disk_grant_create" => json!({"nvme_identity": "eui.granted", "reason": "wiped"}),
         "enrollment_token_create" => json!({"pool_id": world.pool, "node_name": "host-9", "lifetime_s": 60}),
         "tenant_create" => json!({"slug": "new", "name": "New"}),
@@ -133,6 +150,19 @@ fn body_for(stage: &Stage, operation: &Operation, whose: Whose) -> Option<Value>
             json!({"name": "Renamed"})
         }
         "slot_profile_create" => profile_body("new"),
+        "wipe_override_request" => json!({"reason": "The disk was taken out and shredded."}),
+        "ingress_settings_set" => ingress_settings(),
+        "ingress_create" => {
+            let estate = if whose == Whose::Foreign { &world.umbrella } else { &world.acme };
+            json!({"allocation_id": estate.allocation, "protocol": "tcp", "guest_port": 443})
+        }
+        "image_register" => signed_image(),
+        "image_update" => json!({"is_default": true}),
+        "image_key_add" => {
+            json!({"key_id": "new", "public_key": hex(SigningKey::from_bytes(&[8; 32]).verifying_key().as_bytes())})
+        }
+        "node_prefetch" => json!({"image_id": SIMULATED_IMAGE}),
+        "node_plan" => json!({"slot_ids": [stage.slot.as_ref().expect("a stage with a slot")]}),
         "ssh_key_create" => json!({"name": "new", "public_key": NEW_KEY}),
         "allocation_update" => json!({"name": "renamed"}),
         "allocation_extend" => json!({"lease_ends_at": "2090-01-01T00:00:00Z"}),
@@ -163,6 +193,34 @@ fn body_for(stage: &Stage, operation: &Operation, whose: Whose) -> Option<Value>
 }
 
 const NEW_KEY: &str = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJmUo4aHXqXLnqOZ+ozqUbbCZMYTR7xr1ZpHv1kmlgfQ new";
+
+fn ingress_settings() -> Value {
+    json!({
+        "firewall_owner": "Network team", "address_owner": "Network team",
+        "ranges": [{"addresses": "203.0.113.8/29", "port_min": 2000, "port_max": 2999}]
+    })
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// An entry that the key of the stage signed.
+fn signed_image() -> Value {
+    let mut entry = ImageSpec {
+        id: "debian-12".to_owned(),
+        sha256: "ab".repeat(32),
+        size_bytes: 4096,
+        format: ImageFormat::Raw,
+        virtual_size_bytes: 4096,
+        minimum_disk_bytes: 8192,
+        kind: ImageKind::Base,
+        signer_key_id: "signer".to_owned(),
+        signature: String::new(),
+    };
+    entry.signature = hex(&SigningKey::from_bytes(&[7; 32]).sign(entry.signed_text().as_bytes()).to_bytes());
+    json!(entry)
+}
 
 fn profile_body(slug: &str) -> Value {
     json!({"slug": slug, "name": "Slot", "gpu_model": "h200-sxm", "vcpus": 24, "memory_mib": 65536})
@@ -208,8 +266,15 @@ fn request(stage: &Stage, known: &api::Described, role: &str, whose: Whose) -> O
     if operation.needs_idempotency_key() {
         request = request.key(&world.key());
     }
+    if operation.takes_bytes {
+        // As the entry of the image says.
+        request = request.bringing(Received { sha256: "0".repeat(64), size_bytes: 512 });
+    }
     if operation.if_match == IfMatch::Required {
         request = request.if_match(world.version(&path));
+    }
+    if operation.is_upgrade() {
+        request = request.upgrade();
     }
     if let Some(actor) = actor(world, role) {
         request = request.bearer(&actor.secret);
@@ -230,8 +295,15 @@ fn stage_for(operation: &Operation) -> Stage {
         }
         _ => fleet.world.node.clone(),
     };
-    let mut stage =
-        Stage { fleet, node, slot: None, enrollment_token: None, disk: String::new(), devices: Value::Null };
+    let mut stage = Stage {
+        fleet,
+        node,
+        slot: None,
+        enrollment_token: None,
+        wipe_override: None,
+        disk: String::new(),
+        devices: Value::Null,
+    };
     match operation.id {
         "slot_approve" => stage.devices = stage.fleet.wish(&stage.node, 0),
         "node_undrain" => {
@@ -239,6 +311,20 @@ fn stage_for(operation: &Operation) -> Stage {
             assert_eq!(drained.status, 200);
         }
         "node_revoke_identity" => with_certificate(&stage),
+        "image_register" => {
+            let public_key = hex(SigningKey::from_bytes(&[7; 32]).verifying_key().as_bytes());
+            let key = json!({"key_id": "signer", "public_key": public_key});
+            assert_eq!(stage.fleet.post("/api/v1/image-keys", key).status, 201);
+        }
+        "node_plan" => {
+            assert_eq!(stage.fleet.post("/api/v1/slot-profiles", profile_body("h200-sxm-slice")).status, 201);
+            with_slot(&mut stage, operation);
+        }
+        "plan_show" => with_report(&stage, TaskKind::SlicePlan, NO_PLAN),
+        "reconcile_show" => with_report(&stage, TaskKind::SliceReconcile, r#"{"findings":[],"guests":[]}"#),
+        "machine_sync" => stage.fleet.world.write(|tx, stamp| {
+            store::machines::put_provider(tx, "maas", "maas", "https://maas.example/MAAS", stamp.now)
+        }),
         "disk_grant_delete" => {
             stage.disk = "eui.granted".to_owned();
             let grant = json!({"nvme_identity": stage.disk, "reason": "wiped"});
@@ -249,7 +335,7 @@ fn stage_for(operation: &Operation) -> Stage {
     if operation.path.contains("{profile}") {
         assert_eq!(stage.fleet.post("/api/v1/slot-profiles", profile_body("of-slots")).status, 201);
     }
-    if operation.path.contains("{slot_id}") {
+    if operation.path.contains("{slot_id}") || operation.path.contains("{override_id}") {
         with_slot(&mut stage, operation);
     }
     if operation.path.contains("{enrollment_token_id}") {
@@ -257,8 +343,128 @@ fn stage_for(operation: &Operation) -> Stage {
         let made = stage.fleet.post("/api/v1/admin/enrollment-tokens", body);
         stage.enrollment_token = world::body(&made)["token"]["id"].as_str().map(str::to_owned);
     }
+    with_guests(&mut stage, operation);
     suspend_for(operation, &stage.fleet.world);
     stage
+}
+
+/// Guests of both tenants, as far as the operation is about reaching them.
+fn with_guests(stage: &mut Stage, operation: &Operation) {
+    let world = &stage.fleet.world;
+    for estate in [&world.acme, &world.umbrella] {
+        if operation.is_upgrade() {
+            runs(world, estate);
+        }
+        if operation.path.contains("{stream_id}") {
+            had_a_console(world, estate);
+        }
+    }
+    if operation.id == "ingress_create" || operation.path.contains("{ingress_id}") {
+        with_ways_in(stage, operation);
+    }
+}
+
+/// The id of the stream that a tenant had.
+fn stream_of(world: &World, estate: &Estate) -> StreamId {
+    StreamId::from_parts(Timestamp::from_micros(7), [u8::from(estate.tenant == world.acme.tenant); 10])
+}
+
+/// A console to a tenant's guest that has ended and was recorded.
+fn had_a_console(world: &World, estate: &Estate) {
+    let (id, estate, node) = (stream_of(world, estate), estate.clone(), world.node.clone());
+    world.write(move |tx, stamp| {
+        let new = streams::StreamNew {
+            id: &id,
+            allocation_id: &estate.allocation,
+            tenant_id: &estate.tenant,
+            project_id: &estate.project,
+            node_id: &node,
+            kind: StreamKind::Console,
+            principal_id: &estate.admin.principal,
+            token_id: &estate.admin.token,
+            request_id: "req",
+            came_from: "192.0.2.1",
+            replica: "replica-1",
+            agent_address: None,
+            open_by: stamp.now,
+            alive_until: stamp.now,
+        };
+        streams::insert(tx, new, stamp.now)?;
+        let recording = Some(streams::Recording { bytes: 1, sha256: "00".to_owned(), cut: false });
+        let end = streams::End { recording, ..streams::End::bare(StreamEnding::Closed) };
+        streams::end(tx, &id, &end, stamp.now).map(drop)
+    });
+}
+
+/// Makes a tenant's allocation run, on a slot of its own.
+fn runs(world: &World, estate: &Estate) {
+    let (allocation, node) = (estate.allocation.clone(), world.node.clone());
+    world.write(move |tx, stamp| {
+        let slot = SlotId::from_parts(stamp.now, stamp.bits());
+        let word = |what: &str| Some(format!("{what}-{slot}"));
+        let parts = slots::SlotParts {
+            gpu_pci_address: word("gpu"),
+            gpu_uuid: word("uuid"),
+            gpu_module_id: Some(1),
+            nvme_identity: word("nvme"),
+            mgmt_mac: word("mac"),
+            private_ip: word("ip"),
+            fabric_claim_mode: model::supply::FabricClaimMode::PerSlotVf,
+            fabric_vf_pci_address: word("vf"),
+            numa_node: Some(0),
+            pcie_switch: Some(0),
+            rail: Some(0),
+            partition_ids: "[]".into(),
+            capacity_metadata: "{}".into(),
+        };
+        let (id, node_id, profile) = (slot.clone(), node.clone(), "slice".into());
+        let new = slots::SlotNew { id, node_id, profile, available: true, parts, approval: None };
+        slots::insert_all(tx, stamp, &[new])?;
+        let chosen = slots::lock_chosen(tx, std::slice::from_ref(&slot))?;
+        slots::reserve_all(tx, stamp, &chosen)?;
+        let (id, fence) = (ClaimId::from_parts(stamp.now, stamp.bits()), chosen[0].use_generation + 1);
+        let claim = claims::SlotClaim { id, slot_id: slot, fence, snapshot: "{}".into() };
+        assert!(claims::take_slots(tx, &allocation, &node, &[claim], stamp.now)?);
+        let row = allocations::get(tx, &allocation)?.unwrap();
+        let state = model::allocation::State::Running;
+        let entering = allocations::Entering { state, observed: "{}", node_id: Some(&node), reason: None };
+        allocations::enter(tx, stamp, &row, entering).map(drop)
+    });
+}
+
+/// Allocations that have a place, in a region whose ways in somebody owns; a way in to each, unless one is to be made.
+fn with_ways_in(stage: &mut Stage, operation: &Operation) {
+    let world = &mut stage.fleet.world;
+    let path = format!("/api/v1/regions/{}/ingress-settings", world.region);
+    let set = Request::new("PUT", &path).bearer(&world.operator.secret).json(ingress_settings().to_string());
+    assert_eq!(world.send(set).status, 200);
+    for (project, allocation) in [&world.acme, &world.umbrella].map(|of| (of.project.clone(), of.allocation.clone())) {
+        let id = allocation.clone();
+        world.write(move |tx, stamp| {
+            let row = store::allocations::get(tx, &id)?.unwrap();
+            let state = model::allocation::State::Reserved;
+            let entering = store::allocations::Entering { state, observed: "{}", node_id: None, reason: None };
+            store::allocations::enter(tx, stamp, &row, entering)
+        });
+        if operation.id == "ingress_create" {
+            continue;
+        }
+        let body = json!({"allocation_id": allocation, "protocol": "tcp", "guest_port": 443});
+        let made = world.post(&world.operator, &format!("/api/v1/projects/{project}/ingresses"), body);
+        let id = Some(world::id(&world::body(&made)["id"]));
+        let estate = if project == world.acme.project { &mut world.acme } else { &mut world.umbrella };
+        estate.ingress = id;
+    }
+}
+
+const NO_PLAN: &str = r#"{"refusals":[],"cells":[],"pci_addresses":[],"disks":[],"mac":"","ip":""}"#;
+
+fn with_report(stage: &Stage, kind: TaskKind, report: &'static str) {
+    let node = stage.node.clone();
+    stage.fleet.world.write(move |tx, stamp| {
+        let task = TaskId::from_parts(stamp.now, stamp.bits());
+        store::node_reports::put(tx, &node, kind, &task, report, stamp.now)
+    });
 }
 
 fn with_certificate(stage: &Stage) {
@@ -290,8 +496,58 @@ fn with_slot(stage: &mut Stage, operation: &Operation) {
             let wait = Wait::new("cleanup_needs_operator", "Somebody has to look.", 0, 3600);
             living::set_wait(tx, Living::Slots, row.seen(), &wait, stamp.now)
         }),
+        "wipe_override_request" => blocked(stage, &id),
+        "proof_show" => with_proof(stage, &id),
+        _ if operation.path.contains("{override_id}") => {
+            blocked(stage, &id);
+            let colleague = stage.fleet.world.operator_named("colleague@platform.example");
+            let body = json!({"reason": "The disk was taken out and shredded."});
+            let asked = stage.fleet.world.post(&colleague, &format!("{path}/override"), body);
+            stage.wipe_override = world::body(&asked)["id"].as_str().map(str::to_owned);
+        }
         _ => {}
     }
+}
+
+/// The slot was used once, and its wipe is not proved.
+fn blocked(stage: &Stage, id: &SlotId) {
+    let id = id.clone();
+    stage.fleet.world.write(move |tx, stamp| {
+        let row = slots::get(tx, &id)?.unwrap();
+        slots::reserve_all(tx, stamp, std::slice::from_ref(&row))?;
+        let row = slots::get(tx, &id)?.unwrap();
+        let health = slots::Health { state: "proof_missing", detail: "" };
+        slots::enter(tx, stamp, &row, SlotState::CleanupBlocked, health, None).map(drop)
+    });
+}
+
+/// A proof of the slot came in. What it is worth does not matter to who may read it.
+fn with_proof(stage: &Stage, id: &SlotId) {
+    let id = id.clone();
+    stage.fleet.world.write(move |tx, stamp| {
+        let slot = slots::get(tx, &id)?.unwrap();
+        let proof = model::proof::Proof {
+            node_id: slot.node_id.clone(),
+            slot_id: slot.id.clone(),
+            use_generation: 1,
+            disk_identity: String::new(),
+            nonce: "n".to_owned(),
+            steps: vec![],
+            signature: String::new(),
+        };
+        let new = store::proofs::ProofNew {
+            id: &model::ProofId::from_parts(stamp.now, stamp.bits()),
+            node_id: &slot.node_id,
+            slot_id: &slot.id,
+            use_generation: 1,
+            nonce: "n",
+            proof: &proof,
+            public_key: "00",
+            disk_identity: "",
+            steps: &[],
+        };
+        store::proofs::insert(tx, &new, stamp.now).map(drop)
+    });
 }
 
 fn suspend_for(operation: &Operation, world: &World) {
@@ -382,6 +638,8 @@ fn the_matrix_holds_the_rules() {
             match role {
                 "anonymous" => assert_eq!(own.status, 401, "{}", operation.id),
                 "platform_operator" => assert!(own.is_success(), "{} refused: {}", operation.id, own.status),
+                // What a tenant wrote may hold their secrets: only who may use the project reads it.
+                "operator_read_only" if operation.id == "user_data_show" => assert_eq!(own.status, 403),
                 "operator_read_only" if !mutating => assert!(own.is_success(), "{}", operation.id),
                 "operator_read_only" | "viewer" if mutating && !self_service => {
                     assert!(matches!(own.status, 403 | 404), "{} as {role}: {}", operation.id, own.status);

@@ -54,6 +54,7 @@ pub(crate) fn short_name(model: GpuModel) -> &'static str {
     match model {
         GpuModel::H200Sxm => "H200",
         GpuModel::A100Sxm => "A100",
+        GpuModel::Lab => "laboratory slots",
     }
 }
 

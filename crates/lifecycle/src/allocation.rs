@@ -8,6 +8,15 @@
 //! A lease ends by itself: its owner is warned once before, and then it is given back like at the owner's word. An operator
 //! may say that a host is not to be waited for: then an allocation that is being released ends as soon as its host is
 //! silent or has failed once, and its slots stay out of sale until they are proved clean.
+//!
+//! A tenant of a whole node whose machine has a provider gets the machine itself, so nobody on it can be asked or believed
+//! from then on. It is taken back first: given back to its provider, installed, enrolled and looked at again. Only then is
+//! there an agent that can be told to wipe, and only its proof lets a slot be sold.
+//!
+//! ```text
+//! reserved ─ OrderDeploy ─▶ provisioning ─▶ running ─▶ releasing ─ OrderReclaim ─▶ taken back ─ OrderRelease ─▶ released
+//!                                 └── failed, too long ──▶ releasing
+//! ```
 
 use crate::{
     diagram,
@@ -46,6 +55,22 @@ impl Lease {
     }
 }
 
+/// Orders to the provider of the node's machine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Machine {
+    /// Orders to hand it to the tenant.
+    pub deploy: Orders,
+    /// Orders to take it back.
+    pub reclaim: Orders,
+}
+
+impl Machine {
+    /// Whether the tenant may have it, or have had it: since the first order to hand it over, until it is taken back.
+    pub fn is_handed_over(&self) -> bool {
+        self.deploy.newest.is_some() && !self.reclaim.ended(TaskState::Succeeded)
+    }
+}
+
 /// What the decider sees.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct View {
@@ -61,8 +86,10 @@ pub struct View {
     pub placement_refused: bool,
     /// It could not be built: it ends as `failed`, however long its release takes.
     pub provision_failed: bool,
-    /// Its node has been heard of lately. Of no meaning before placement.
+    /// Its node has been heard of lately, and its host is the platform's. Of no meaning before placement.
     pub node_online: bool,
+    /// Its whole node is a machine of a provider, or was when it was handed over.
+    pub machine: Option<Machine>,
     /// Orders to start the guest.
     pub provision: Orders,
     /// Orders to stop it and wipe its slots.
@@ -87,6 +114,16 @@ pub enum Effect {
     },
     /// Order the node to stop the guest and wipe its slots.
     OrderRelease {
+        /// The number of this order.
+        attempt: i64,
+    },
+    /// Give up the node's identity, and have its provider hand the whole machine to the tenant.
+    OrderDeploy {
+        /// The number of this order.
+        attempt: i64,
+    },
+    /// Have the provider take the whole machine back.
+    OrderReclaim {
         /// The number of this order.
         attempt: i64,
     },
@@ -119,6 +156,16 @@ const PROVISION: Rule<'static> =
 const RELEASE: Rule<'static> =
     Rule { purpose: "stop the guest", given_max: ORDERS_MAX, exhausted_code: "release_needs_operator" };
 
+// A machine that could not be handed over is taken back, not tried again: whoever looks at it next should be a person.
+const DEPLOY: Rule<'static> =
+    Rule { purpose: "hand the machine over", given_max: 1, exhausted_code: "provision_needs_operator" };
+const RECLAIM: Rule<'static> =
+    Rule { purpose: "take the machine back", given_max: ORDERS_MAX, exhausted_code: "reclaim_needs_operator" };
+// Installing a large server takes long, and erasing all its disks longer.
+const DEPLOY_BUDGET_S: i64 = 2 * 3600;
+const RECLAIM_BUDGET_S: i64 = 30 * 3600;
+const MACHINE_LOOK_S: i64 = 60;
+
 // Orders have deadlines of their own, and answers poke; these are for the alert and for a lost poke.
 const ORDER_BUDGET_S: i64 = 600;
 const ORDER_LOOK_S: i64 = 15;
@@ -136,7 +183,10 @@ pub fn decide(view: &View, now: Timestamp) -> Next<State, Effect> {
         State::Requested => Next::Do(Effect::Place),
         State::Reserved | State::Provisioning | State::Running if release_wanted => Next::Enter(State::Releasing),
         State::Reserved if view.provision.newest.is_some() => Next::Enter(State::Provisioning),
-        State::Reserved => order_provision(view, now),
+        State::Reserved if view.machine.is_some_and(|machine| machine.deploy.newest.is_some()) => {
+            Next::Enter(State::Provisioning)
+        }
+        State::Reserved => start(view, now),
         State::Provisioning => provisioning(view, now),
         State::Running => match lease {
             Some(lease) => Next::LookAgain { after_s: lease.next_look_s(now) },
@@ -148,7 +198,12 @@ pub fn decide(view: &View, now: Timestamp) -> Next<State, Effect> {
 
 /// Whether entering `to` from this view records that the allocation could not be built.
 pub fn records_failure(view: &View, to: State) -> bool {
-    view.state == State::Provisioning && to == State::Releasing && view.provision.ended(TaskState::Failed)
+    let deploy_failed = view
+        .machine
+        .is_some_and(|machine| machine.deploy.ended(TaskState::Failed) || machine.deploy.ended(TaskState::Expired));
+    view.state == State::Provisioning
+        && to == State::Releasing
+        && (view.provision.ended(TaskState::Failed) || deploy_failed)
 }
 
 /// Whether entering `to` from this view ends the allocation without its host's word.
@@ -157,6 +212,9 @@ pub fn ends_by_force(view: &View, to: State) -> bool {
 }
 
 fn provisioning(view: &View, now: Timestamp) -> Next<State, Effect> {
+    if let Some(machine) = view.machine.filter(|machine| machine.deploy.newest.is_some()) {
+        return deploying(&machine);
+    }
     if view.provision.ended(TaskState::Succeeded) {
         Next::Enter(State::Running)
     } else if view.provision.ended(TaskState::Failed) {
@@ -164,11 +222,43 @@ fn provisioning(view: &View, now: Timestamp) -> Next<State, Effect> {
     } else if view.provision.is_open() {
         Next::Wait(Wait::new("node_building", "The node is starting the guest.", ORDER_BUDGET_S, ORDER_LOOK_S))
     } else {
-        order_provision(view, now)
+        start(view, now)
+    }
+}
+
+fn deploying(machine: &Machine) -> Next<State, Effect> {
+    if machine.deploy.ended(TaskState::Succeeded) {
+        Next::Enter(State::Running)
+    } else if machine.deploy.is_open() {
+        let because = "The provider of the machine is installing it.";
+        Next::Wait(Wait::new("machine_deploying", because, DEPLOY_BUDGET_S, MACHINE_LOOK_S))
+    } else {
+        Next::Enter(State::Releasing)
+    }
+}
+
+/// What comes before anybody can be told to wipe: the machine is a tenant's until it is taken back.
+fn reclaiming(view: &View, machine: &Machine, now: Timestamp) -> Next<State, Effect> {
+    let ended = if view.provision_failed { State::Failed } else { State::Released };
+    if view.forced && machine.reclaim.newest.is_some() {
+        // Taking it back goes on without the allocation.
+        Next::Enter(ended)
+    } else if machine.reclaim.is_open() {
+        let because = "The machine is being taken back: its provider erases and installs it, its host is enrolled and \
+                       looked at again.";
+        Next::Wait(Wait::new("machine_reclaiming", because, RECLAIM_BUDGET_S, MACHINE_LOOK_S))
+    } else {
+        match machine.reclaim.next_allowed(&RECLAIM, true, now) {
+            Ok(()) => Next::Do(Effect::OrderReclaim { attempt: view.last_attempt + 1 }),
+            Err(wait) => Next::Wait(wait),
+        }
     }
 }
 
 fn releasing(view: &View, now: Timestamp) -> Next<State, Effect> {
+    if let Some(machine) = view.machine.filter(Machine::is_handed_over) {
+        return reclaiming(view, &machine, now);
+    }
     // A host that is heard of gets one chance to end it properly.
     let failed_once = view.release.ended(TaskState::Failed) || view.release.ended(TaskState::Expired);
     let given_up = view.forced && (!view.node_online || failed_once);
@@ -185,7 +275,15 @@ fn releasing(view: &View, now: Timestamp) -> Next<State, Effect> {
     }
 }
 
-fn order_provision(view: &View, now: Timestamp) -> Next<State, Effect> {
+fn start(view: &View, now: Timestamp) -> Next<State, Effect> {
+    // What an agent was told to start is its matter to the end.
+    if let Some(machine) = view.machine.filter(|_| view.provision.newest.is_none()) {
+        // The provider does it; whether the agent that will be gone is heard of does not matter.
+        return match machine.deploy.next_allowed(&DEPLOY, true, now) {
+            Ok(()) => Next::Do(Effect::OrderDeploy { attempt: view.last_attempt + 1 }),
+            Err(wait) => Next::Wait(wait),
+        };
+    }
     match view.provision.next_allowed(&PROVISION, view.node_online, now) {
         Ok(()) => Next::Do(Effect::OrderProvision { attempt: view.last_attempt + 1 }),
         Err(wait) => Next::Wait(wait),

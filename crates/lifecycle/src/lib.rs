@@ -8,6 +8,7 @@
 
 pub mod allocation;
 mod diagram;
+pub mod image;
 pub mod node;
 pub mod order;
 pub mod posture;
@@ -15,6 +16,7 @@ pub mod project;
 pub mod slot;
 pub mod task;
 pub mod tenant;
+pub mod wipe_override;
 
 use model::event::Noun;
 pub use model::lifecycle::{Next, Wait};
@@ -36,6 +38,8 @@ pub fn edge_exists(noun: Noun, from: &str, to: &str) -> Option<bool> {
         Noun::Slot => on(slot::EDGES, from, to),
         Noun::Node => on(node::EDGES, from, to),
         Noun::Task => on(task::EDGES, from, to),
+        Noun::WipeOverride => on(wipe_override::EDGES, from, to),
+        Noun::Image => on(image::EDGES, from, to),
         _ => None,
     }
 }
@@ -49,6 +53,8 @@ pub fn diagrams() -> Vec<(Noun, String)> {
         (Noun::Slot, slot::diagram()),
         (Noun::Node, node::diagram()),
         (Noun::Task, task::diagram()),
+        (Noun::WipeOverride, wipe_override::diagram()),
+        (Noun::Image, image::diagram()),
     ]
 }
 

@@ -21,6 +21,8 @@ pub struct NodeFacts {
     pub desired: NodeDesired,
     /// Its identity was revoked.
     pub identity_revoked: bool,
+    /// Its machine is a tenant's, or not taken back yet.
+    pub handed_over: bool,
     /// The claims it carries.
     pub occupancy: OccupancyMode,
     /// It was promoted to slice use.
@@ -92,7 +94,11 @@ pub fn posture(node: &NodeFacts) -> Derived {
         return derived(Posture::Draining, format!("An operator drains the node: {left}."));
     }
     if node.occupancy == OccupancyMode::Exclusive {
-        let reason = "One tenant holds the whole node.".to_owned();
+        let reason = if node.handed_over {
+            "One tenant holds the whole node, and the machine itself.".to_owned()
+        } else {
+            "One tenant holds the whole node.".to_owned()
+        };
         return derived(Posture::ExclusivelyAllocatedByBaremetal, reason);
     }
     if let Some(reason) = unusable(node, &counts) {
@@ -102,6 +108,9 @@ pub fn posture(node: &NodeFacts) -> Derived {
 }
 
 fn unusable(node: &NodeFacts, counts: &Counts) -> Option<String> {
+    if node.handed_over {
+        return Some("The machine was a tenant's and is not taken back yet.".to_owned());
+    }
     if node.identity_revoked {
         return Some("The node's identity is revoked; its host has to be enrolled again.".to_owned());
     }
@@ -150,6 +159,7 @@ mod tests {
             state: NodeState::Online,
             desired: NodeDesired::InService,
             identity_revoked: false,
+            handed_over: false,
             occupancy: if states.contains(&SlotState::InUse) { OccupancyMode::Sliced } else { OccupancyMode::Free },
             promoted: true,
             slots: slots(states),
@@ -198,6 +208,7 @@ mod tests {
         for (facts, word) in [
             (NodeFacts { desired: NodeDesired::Disabled, ..base.clone() }, "operator"),
             (NodeFacts { identity_revoked: true, ..base.clone() }, "revoked"),
+            (NodeFacts { handed_over: true, identity_revoked: true, ..base.clone() }, "not taken back"),
             (NodeFacts { state: NodeState::Enrolled, ..base.clone() }, "not called yet"),
             (NodeFacts { slots: vec![], ..base.clone() }, "approved"),
             (drifted, "1 drifted"),

@@ -2,7 +2,7 @@
 //!
 //! Only a valid proof of its latest use makes a slot available. Anything else (no proof, a step missing, a wrong
 //! challenge, a bad signature) blocks it. A blocked slot is wiped again a bounded number of times, then rests blocked until
-//! an operator has it begun anew. While a claim is active the slot belongs to its allocation and nothing is decided here.
+//! an operator has it begun anew, or two operators let it go on without a proof ([`crate::wipe_override`]). While a claim is active the slot belongs to its allocation and nothing is decided here.
 
 use crate::{
     diagram,
@@ -39,29 +39,27 @@ pub struct View {
     pub node_online: bool,
     /// Orders to wipe it again, after its latest use.
     pub rewipe: Orders,
-    /// The highest attempt number of any order given for the allocation that used it last.
-    pub last_attempt: i64,
 }
 
 /// What a slot may ask of the outside.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Effect {
-    /// Order the node to wipe the slot again.
-    OrderRewipe {
-        /// The number of this order, among all given for the allocation that used the slot last. Two slots of one allocation may
-        /// pick the same number at once; the store lets one of them through and the other looks again.
-        attempt: i64,
-    },
+    /// Order the node to wipe the slot again. All slots of one use ask for this at once, so the order gets its number among
+    /// those of the allocation only when it is written down.
+    OrderRewipe,
 }
 
 /// The published graph. The driver moves a slot out of `wiping` and `cleanup_blocked`; its allocation's transactions make
 /// the moves into `reserved`, `in_use`, `wiping`, and into `cleanup_blocked` when building failed; an operator makes
-/// those to and from `disabled`; one that was taken out before it was proved clean comes back as `cleanup_blocked`.
+/// those to and from `disabled`, two of them together the one from `cleanup_blocked` without a proof; one that was taken out
+/// before it was proved clean comes back as `cleanup_blocked`, and so does one on which its host finds a guest that should
+/// be gone.
 pub const EDGES: &[(State, State)] = &[
     (State::Disabled, State::Available),
     (State::Disabled, State::CleanupBlocked),
     (State::Available, State::Disabled),
     (State::Available, State::Reserved),
+    (State::Available, State::CleanupBlocked),
     (State::Reserved, State::InUse),
     (State::Reserved, State::Wiping),
     (State::Reserved, State::CleanupBlocked),
@@ -104,7 +102,7 @@ pub fn decide(view: &View, now: Timestamp) -> Next<State, Effect> {
             Next::Wait(Wait::new("node_rewiping", because, ORDER_BUDGET_S, ORDER_LOOK_S))
         }
         State::CleanupBlocked => match view.rewipe.next_allowed(&REWIPE, view.node_online, now) {
-            Ok(()) => Next::Do(Effect::OrderRewipe { attempt: view.last_attempt + 1 }),
+            Ok(()) => Next::Do(Effect::OrderRewipe),
             Err(mut wait) => {
                 wait.because = format!("{} The slot is not for sale: {}.", wait.because, proof_words(view.proof));
                 Next::Wait(wait)
@@ -118,8 +116,12 @@ fn proof_words(proof: ProofView) -> &'static str {
         ProofView::Missing => "no proof has come",
         ProofView::Faulty(ProofFault::WrongSubject) => "the proof is about another slot",
         ProofView::Faulty(ProofFault::WrongGeneration) => "the proof is about another use",
+        ProofView::Faulty(ProofFault::WrongDisk) => "the proof is about another disk",
         ProofView::Faulty(ProofFault::WrongNonce) => "the proof does not answer the challenge",
-        ProofView::Faulty(ProofFault::StepMissing) => "a step of the proof is missing or failed",
+        ProofView::Faulty(ProofFault::StepFailed) => "a step of the wipe failed",
+        ProofView::Faulty(ProofFault::StepMissing) => {
+            "a step is missing from the proof, or its evidence does not show it"
+        }
         ProofView::Faulty(ProofFault::BadSignature) => "the proof is not signed by the node",
         ProofView::Valid => "the proof holds",
     }

@@ -19,6 +19,8 @@ pub struct View {
     pub deadline: Timestamp,
     /// A newer order for the same allocation has been given.
     pub superseded: bool,
+    /// It is carried out at the provider of a machine, not by an agent.
+    pub for_provider: bool,
 }
 
 /// The published graph. The driver gives orders up; the node's poll and answer make the other moves.
@@ -48,6 +50,7 @@ pub fn decide(view: &View, now: Timestamp) -> Next<State, NoEffect> {
         return Next::Enter(State::Expired);
     }
     let (code, because) = match view.state {
+        _ if view.for_provider => ("awaiting_provider", "The order is carried out at the machine's provider."),
         State::Pending => ("awaiting_poll", "The node has not fetched the order yet."),
         _ => ("awaiting_answer", "The node has the order and has not answered yet."),
     };

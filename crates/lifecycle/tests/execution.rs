@@ -1,5 +1,7 @@
 //! Allocations, slots, nodes and orders: how they get from a wish to proof.
 
+mod support;
+
 use lifecycle::{
     Next, allocation, node,
     order::{OrderView, Orders},
@@ -7,12 +9,9 @@ use lifecycle::{
 };
 use model::{Timestamp, proof::ProofFault, task::TaskState};
 use proptest::prelude::*;
+use support::{ended, wait_code};
 
 const NOW: Timestamp = Timestamp::from_micros(1_000_000_000);
-
-fn ended(state: TaskState, given: i64) -> Orders {
-    Orders { newest: Some(OrderView { state, since: Timestamp::from_micros(0) }), given }
-}
 
 fn wished(state: allocation::State) -> allocation::View {
     allocation::View {
@@ -23,6 +22,7 @@ fn wished(state: allocation::State) -> allocation::View {
         placement_refused: false,
         provision_failed: false,
         node_online: true,
+        machine: None,
         provision: Orders::default(),
         release: Orders::default(),
         last_attempt: 0,
@@ -31,16 +31,6 @@ fn wished(state: allocation::State) -> allocation::View {
 
 fn given_back(state: allocation::State) -> allocation::View {
     allocation::View { desired: allocation::Desired::Released, ..wished(state) }
-}
-
-fn wait_code<S: std::fmt::Debug, E: std::fmt::Debug>(next: Next<S, E>) -> String {
-    match next {
-        Next::Wait(wait) => {
-            assert!(wait.at_most_s >= 0 && wait.look_again_s > 0 && wait.because.ends_with('.'), "{wait:?}");
-            wait.code
-        }
-        other => panic!("{other:?}"),
-    }
 }
 
 #[test]
@@ -174,7 +164,6 @@ fn blocked() -> slot::View {
         proof: slot::ProofView::Faulty(ProofFault::StepMissing),
         node_online: true,
         rewipe: Orders::default(),
-        last_attempt: 4,
     }
 }
 
@@ -196,25 +185,26 @@ fn only_a_valid_proof_makes_a_slot_available() {
 #[test]
 fn a_blocked_slot_is_wiped_three_more_times_and_then_rests_blocked() {
     use slot::{Effect, decide};
-    assert_eq!(decide(&blocked(), NOW), Next::Do(Effect::OrderRewipe { attempt: 5 }));
+    assert_eq!(decide(&blocked(), NOW), Next::Do(Effect::OrderRewipe));
     assert_eq!(
         wait_code(decide(&slot::View { rewipe: ended(TaskState::Pending, 1), ..blocked() }, NOW)),
         "node_rewiping"
     );
     assert_eq!(wait_code(decide(&slot::View { node_online: false, ..blocked() }, NOW)), "node_silent");
     let again = slot::View { rewipe: ended(TaskState::Succeeded, 2), ..blocked() };
-    assert_eq!(decide(&again, NOW), Next::Do(Effect::OrderRewipe { attempt: 5 }), "an answer is not a proof");
+    assert_eq!(decide(&again, NOW), Next::Do(Effect::OrderRewipe), "an answer is not a proof");
     let exhausted = slot::View { rewipe: ended(TaskState::Succeeded, 3), ..blocked() };
     let Next::Wait(wait) = decide(&exhausted, NOW) else { panic!("rests blocked") };
     assert_eq!(wait.code, "cleanup_needs_operator");
-    assert!(wait.because.contains("a step of the proof is missing or failed"), "{}", wait.because);
+    assert!(wait.because.contains("a step is missing from the proof"), "{}", wait.because);
 }
 
 #[test]
 fn a_node_is_online_for_thirty_seconds_after_each_call() {
     use node::{State, View, decide};
-    let seen = |state, seconds_ago: i64| View { state, last_seen: Some(NOW.plus_seconds(-seconds_ago)) };
-    assert_eq!(wait_code(decide(&View { state: State::Enrolled, last_seen: None }, NOW)), "never_heard");
+    let never = View { state: State::Enrolled, last_seen: None, handed_over: false, conversion: None };
+    let seen = |state, seconds_ago: i64| View { state, last_seen: Some(NOW.plus_seconds(-seconds_ago)), ..never };
+    assert_eq!(wait_code(decide(&never, NOW)), "never_heard");
     assert_eq!(decide(&seen(State::Enrolled, 0), NOW), Next::Enter(State::Online));
     assert_eq!(decide(&seen(State::Silent, 29), NOW), Next::Enter(State::Online));
     assert_eq!(decide(&seen(State::Online, 30), NOW), Next::Enter(State::Silent));
@@ -227,8 +217,14 @@ fn a_node_is_online_for_thirty_seconds_after_each_call() {
 #[test]
 fn an_order_waits_until_its_deadline_and_not_longer() {
     use task::{State, View, decide};
-    let open =
-        |state| View { state, state_since: NOW.plus_seconds(-5), deadline: NOW.plus_seconds(7), superseded: false };
+    let open = |state| View {
+        state,
+        state_since: NOW.plus_seconds(-5),
+        deadline: NOW.plus_seconds(7),
+        superseded: false,
+        for_provider: false,
+    };
+    assert_eq!(wait_code(decide(&View { for_provider: true, ..open(State::Delivered) }, NOW)), "awaiting_provider");
     assert_eq!(wait_code(decide(&open(State::Pending), NOW)), "awaiting_poll");
     let Next::Wait(wait) = decide(&open(State::Delivered), NOW) else { panic!("waits") };
     assert_eq!((wait.code.as_str(), wait.look_again_s), ("awaiting_answer", 7));
@@ -262,6 +258,7 @@ fn any_allocation() -> impl Strategy<Value = allocation::View> {
                 placement_refused,
                 provision_failed,
                 node_online,
+                machine: None,
                 provision,
                 release,
                 last_attempt: provision.given + release.given,
@@ -301,6 +298,9 @@ proptest! {
             Next::Do(allocation::Effect::OrderRelease { attempt }) => {
                 prop_assert!(view.node_online && attempt > view.last_attempt && view.release.given < allocation::ORDERS_MAX);
             }
+            Next::Do(allocation::Effect::OrderDeploy { .. } | allocation::Effect::OrderReclaim { .. }) => {
+                prop_assert!(false, "there is no machine to hand over");
+            }
             Next::Do(allocation::Effect::Place) => prop_assert_eq!(view.state, allocation::State::Requested),
             Next::Do(allocation::Effect::WarnOfLeaseEnd | allocation::Effect::EndLease) => {
                 prop_assert!(view.lease.is_some() && view.desired == allocation::Desired::Running && !view.state.is_terminal());
@@ -338,6 +338,10 @@ proptest! {
                     prop_assert!(false, "there is no lease");
                     false
                 }
+                Next::Do(allocation::Effect::OrderDeploy { .. } | allocation::Effect::OrderReclaim { .. }) => {
+                    prop_assert!(false, "there is no machine to hand over");
+                    false
+                }
                 Next::Do(allocation::Effect::Place) if refused => { view.placement_refused = true; false }
                 Next::Do(allocation::Effect::Place) => { view.state = allocation::State::Reserved; false }
                 Next::Do(allocation::Effect::OrderProvision { attempt }) => {
@@ -372,7 +376,7 @@ proptest! {
     #[test]
     fn a_slot_moves_only_along_its_graph_and_is_sold_only_on_proof(
         state in prop::sample::select(slot::State::ALL), flags in prop::array::uniform2(any::<bool>()),
-        proof in 0usize..7, rewipe in any_orders(), last_attempt in 0i64..9,
+        proof in 0usize..7, rewipe in any_orders(),
     ) {
         use slot::{Effect, ProofView, State, View, decide};
         let proof = match proof {
@@ -380,15 +384,15 @@ proptest! {
             6 => ProofView::Valid,
             n => ProofView::Faulty(ProofFault::ALL[n - 1]),
         };
-        let view = View { state, claim_active: flags[0], proof, node_online: flags[1], rewipe, last_attempt };
+        let view = View { state, claim_active: flags[0], proof, node_online: flags[1], rewipe };
         match decide(&view, NOW) {
             Next::Enter(to) => {
                 prop_assert!(slot::EDGES.contains(&(state, to)));
                 prop_assert!(!view.claim_active);
                 prop_assert_eq!(to == State::Available, proof == ProofView::Valid);
             }
-            Next::Do(Effect::OrderRewipe { attempt }) => {
-                prop_assert!(!view.claim_active && attempt > last_attempt && rewipe.given < slot::REWIPES_MAX && !rewipe.is_open());
+            Next::Do(Effect::OrderRewipe) => {
+                prop_assert!(!view.claim_active && rewipe.given < slot::REWIPES_MAX && !rewipe.is_open());
             }
             Next::Wait(wait) => prop_assert!(wait.look_again_s > 0),
             Next::LookAgain { .. } => prop_assert!(false, "a slot that is not for sale says why"),
@@ -402,14 +406,14 @@ proptest! {
         task_state in prop::sample::select(task::State::ALL), deadline in 0i64..2_000, superseded in any::<bool>(),
     ) {
         let last_seen = seen.map(|s| Timestamp::from_micros(0).plus_seconds(s));
-        match node::decide(&node::View { state: node_state, last_seen }, NOW) {
+        match node::decide(&node::View { state: node_state, last_seen, handed_over: false, conversion: None }, NOW) {
             Next::Enter(to) => prop_assert!(node::EDGES.contains(&(node_state, to))),
             Next::Wait(wait) => prop_assert!(wait.look_again_s > 0 && node_state != node::State::Online),
             Next::LookAgain { after_s } => prop_assert!(after_s > 0 && node_state == node::State::Online),
-            Next::Do(never) => match never {},
+            Next::Do(node::Effect::Convert) => prop_assert!(false, "nobody converts it"),
             Next::Forget => prop_assert!(false, "a node is always looked at again"),
         }
-        let view = task::View { state: task_state, state_since: NOW, deadline: Timestamp::from_micros(0).plus_seconds(deadline), superseded };
+        let view = task::View { state: task_state, state_since: NOW, deadline: Timestamp::from_micros(0).plus_seconds(deadline), superseded, for_provider: false };
         match task::decide(&view, NOW) {
             Next::Enter(to) => prop_assert!(task::EDGES.contains(&(task_state, to))),
             Next::Wait(wait) => prop_assert!(wait.look_again_s > 0 && !task_state.is_terminal()),

@@ -6,6 +6,8 @@ use std::borrow::Cow;
 
 use crate::{
     PoolId, Timestamp,
+    guest::UserData,
+    image::ImageSpec,
     placement::{CoTenancy, Spread},
     text::{LabelKey, LabelValue, Slug},
 };
@@ -175,6 +177,10 @@ pub struct AllocationTerms {
     pub labels: Labels,
     /// Who may sign in.
     pub ssh_keys: Vec<LaunchKey>,
+    /// What it is made of, as the entry was at launch.
+    pub image: Option<ImageSpec>,
+    /// What its owner wrote for cloud-init; not read with lists.
+    pub user_data: Option<UserData>,
     /// When it is given back by itself.
     pub lease_ends: Option<Timestamp>,
     /// It may be stopped and launched again elsewhere when its node is evacuated.

@@ -21,6 +21,10 @@ text_enum! {
         Sku = "sku",
         /// What one slot of a kind is made of.
         SlotProfile = "slot_profile",
+        /// An image.
+        Image = "image",
+        /// A key that signs images.
+        ImageKey = "image_key",
         /// A public key of a project.
         SshKey = "ssh_key",
         /// A one-time token that brings a host in.
@@ -29,6 +33,10 @@ text_enum! {
         Node = "node",
         /// A slot.
         Slot = "slot",
+        /// Two operators' word that a slot goes on without a proof.
+        WipeOverride = "wipe_override",
+        /// A way in from outside to a guest.
+        Ingress = "ingress",
         /// An allocation.
         Allocation = "allocation",
         /// A task.

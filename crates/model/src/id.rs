@@ -114,8 +114,16 @@ ids! {
     ClaimId = "clm",
     /// One bounded order to a node agent.
     TaskId = "tsk",
+    /// A connection to a guest, through the gateway.
+    StreamId = "str",
     /// A stored answer with its reasons.
     DecisionId = "dec",
+    /// A wipe proof that was received, taken or not.
+    ProofId = "prf",
+    /// Two operators' word that a slot goes on without a proof.
+    WipeOverrideId = "ovr",
+    /// A way in from outside to a guest.
+    IngressId = "ing",
     /// One committed transition.
     EventId = "evt",
     /// One audited action.

@@ -74,8 +74,55 @@ numbers! {
     TokenLifetimeS = 60..=31_536_000,
     /// How long an enrollment token can be used, in seconds: a minute to a quarter of an hour.
     EnrollmentLifetimeS = 60..=900,
+    /// A port of TCP or UDP.
+    Port = 1..=65_535,
+    /// A use of a slot, counted from 1.
+    UseNumber = 1..=9_007_199_254_740_991,
     /// Items on one page.
     PageSize = 1..=200,
     /// A position in the event stream; 0 is before the first event.
     EventPosition = 0..=9_007_199_254_740_991,
+}
+/// The size of huge pages, in KiB: one of the two that the processors have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "i64", into = "i64")]
+pub struct HugepageKib(i64);
+
+/// Another size than the processors have.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("expected 2048 or 1048576")]
+pub struct BadHugepage;
+
+impl HugepageKib {
+    /// The sizes there are.
+    pub const ALL: [i64; 2] = [2048, 1_048_576];
+    /// The number itself.
+    pub const fn get(self) -> i64 {
+        self.0
+    }
+}
+impl TryFrom<i64> for HugepageKib {
+    type Error = BadHugepage;
+    fn try_from(value: i64) -> Result<Self, BadHugepage> {
+        if Self::ALL.contains(&value) { Ok(Self(value)) } else { Err(BadHugepage) }
+    }
+}
+impl From<HugepageKib> for i64 {
+    fn from(size: HugepageKib) -> i64 {
+        size.0
+    }
+}
+impl std::str::FromStr for HugepageKib {
+    type Err = BadHugepage;
+    fn from_str(text: &str) -> Result<Self, BadHugepage> {
+        text.parse::<i64>().map_err(|_| BadHugepage)?.try_into()
+    }
+}
+impl JsonSchema for HugepageKib {
+    fn schema_name() -> Cow<'static, str> {
+        "HugepageKib".into()
+    }
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "integer", "format": "int64", "minimum": Self::ALL[0], "maximum": Self::ALL[1], "enum": Self::ALL })
+    }
 }

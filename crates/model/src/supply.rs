@@ -1,4 +1,4 @@
-//! Supply: regions, pools, nodes and slots, the states of the latter two, and what operators want of a node.
+//! Supply: regions, pools, nodes and slots, the states of the latter two, what operators want of a node, and ways in.
 
 text_enum! {
     /// Whether a node's agent has been heard of lately. Expiry changes scheduling only: running tenants are not touched.
@@ -49,6 +49,22 @@ text_enum! {
         H200Sxm = "h200-sxm",
         /// NVIDIA A100 SXM, 80 GB.
         A100Sxm = "a100-sxm",
+        /// No GPU at all: a laboratory's slots, which are never for sale.
+        Lab = "lab",
+    }
+}
+
+/// The profile of a laboratory's slots: a disk and addresses, and nothing else.
+pub const LAB_PROFILE: &str = "lab-vm";
+
+impl GpuModel {
+    /// Whether it stands for a laboratory, of which nothing is ever sold.
+    pub const fn is_lab(self) -> bool {
+        matches!(self, Self::Lab)
+    }
+    /// The short name of the profile that slots of this GPU have.
+    pub fn slot_profile(self) -> String {
+        if self.is_lab() { LAB_PROFILE.to_owned() } else { format!("{self}-slice") }
     }
 }
 
@@ -101,6 +117,52 @@ text_enum! {
         CleanupBlocked = "cleanup_blocked",
         /// Nothing can be placed on it.
         Unavailable = "unavailable",
+    }
+}
+
+text_enum! {
+    /// Where the wish stands that a slot goes on without a proof of its wipe.
+    OverrideState {
+        /// One operator asked for it; another has to agree.
+        Requested = "requested",
+        /// Another agreed. Only ever seen inside the transaction that makes the slot available.
+        Approved = "approved",
+        /// Another did not agree.
+        Rejected = "rejected",
+        /// Nobody decided in time.
+        Expired = "expired",
+        /// It made the slot available, once.
+        Used = "used",
+    }
+}
+
+text_enum! {
+    /// What travels through a way in.
+    IngressProtocol {
+        /// TCP.
+        Tcp = "tcp",
+        /// UDP.
+        Udp = "udp",
+    }
+}
+
+text_enum! {
+    /// Where a way in stands.
+    IngressState {
+        /// It is inside what its owner set aside, and nobody else has the address and port. Nothing is opened by that alone.
+        Accepted = "accepted",
+    }
+}
+
+text_enum! {
+    /// Whose word it is that a slot is not as it was approved.
+    SaidBy {
+        /// What a discovery found.
+        Discovery = "discovery",
+        /// What a host refused a guest for.
+        Plan = "plan",
+        /// What a host left alone when it was compared with its claims.
+        Reconcile = "reconcile",
     }
 }
 

@@ -1,6 +1,12 @@
 //! Tasks: bounded, typed, fenced orders to a node agent. A closed list; there is no free-form command.
 
-use crate::{AllocationId, NodeId, SlotId, TaskId, Timestamp, proof::Proof};
+use crate::{
+    AllocationId, NodeId, SlotId, TaskId, Timestamp,
+    guest::{GuestSpec, SlotBundle},
+    image::ImageSpec,
+    proof::Proof,
+    runtime::{GuestSeen, Refusal},
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -24,10 +30,27 @@ text_enum! {
         SliceVmProvision = "slice.vm_provision",
         /// Stop the guest, wipe the slots, prove it.
         SliceVmRelease = "slice.vm_release",
+        /// Say what a guest on these slots would get, or what stands against it; change nothing.
+        SlicePlan = "slice.plan",
+        /// Compare what is on the host with what is claimed there; repair, report or quarantine.
+        SliceReconcile = "slice.reconcile",
+        /// Fetch an image before it is needed.
+        ImagePrefetch = "image.prefetch",
         /// Say what the host has.
         SliceTopologyDiscover = "slice.topology_discover",
         /// Say whether the host is ready for slices, and what is missing.
         NodeReadiness = "node.readiness",
+        /// Hand the whole machine to a tenant, through its provider. Not for an agent.
+        MachineDeploy = "machine.deploy",
+        /// Take the whole machine back, through its provider, until its host is enrolled and looked at again. Not for an agent.
+        MachineReclaim = "machine.reclaim",
+    }
+}
+
+impl TaskKind {
+    /// Whether the control plane itself carries it out, at the provider of the machine, because the host is a tenant's.
+    pub const fn is_for_provider(self) -> bool {
+        matches!(self, Self::MachineDeploy | Self::MachineReclaim)
     }
 }
 
@@ -65,6 +88,9 @@ pub struct TaskSlot {
     /// The challenge for the wipe proof; present on release orders.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nonce: Option<String>,
+    /// The devices and addresses that were approved for it. A real host does nothing without them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bundle: Option<Box<SlotBundle>>,
 }
 
 /// What an order about a guest is about.
@@ -75,6 +101,85 @@ pub struct GuestOrder {
     pub allocation_id: AllocationId,
     /// The slots it touches.
     pub slots: Vec<TaskSlot>,
+    /// What the guest is made of; on orders to start one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub guest: Option<Box<GuestSpec>>,
+}
+
+/// What an order about a whole machine is about. The order's id is the mark that its provider writes on the machine.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct MachineOrder {
+    /// The allocation it serves.
+    pub allocation_id: AllocationId,
+    /// The slots of the node, as they are in the hands of the allocation.
+    pub slots: Vec<TaskSlot>,
+    /// Who has the machine.
+    pub provider: String,
+    /// Its id there.
+    pub machine_id: String,
+    /// What the tenant gets; on orders to hand the machine over.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tenant: Option<Box<MachineTenant>>,
+}
+
+/// What a tenant gets on a machine of its own.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct MachineTenant {
+    /// What the machine calls itself.
+    pub host_name: String,
+    /// The user that the keys open.
+    pub user_name: String,
+    /// Who may sign in, a public key on a line each.
+    pub ssh_keys: Vec<String>,
+    /// What the tenant wrote for cloud-init.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub user_data: Option<String>,
+    /// The image of the platform's catalogue to install, which the provider has under the same name; the provider's usual one
+    /// when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub image: Option<String>,
+}
+
+/// Slots to plan for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PlanOrder {
+    /// The slots, each once.
+    pub slots: Vec<PlanSlot>,
+}
+
+/// One slot to plan for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PlanSlot {
+    /// The slot.
+    pub slot_id: SlotId,
+    /// What was approved for it.
+    pub bundle: SlotBundle,
+}
+
+/// Everything that is claimed on a node when the order is given. What the host has beyond it belongs to nobody.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ReconcileOrder {
+    /// Who holds what.
+    pub claims: Vec<ReconcileClaim>,
+    /// The approved slots of the node, held or not: their devices are kept ready for guests.
+    pub slots: Vec<PlanSlot>,
+}
+
+/// One allocation on the node.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ReconcileClaim {
+    /// The allocation.
+    pub allocation_id: AllocationId,
+    /// Its slots and which use of each it is.
+    pub slots: Vec<TaskSlot>,
+    /// Whether its guest should be up now. While it is being built or given back it need not.
+    pub should_run: bool,
 }
 
 /// What to do, with all that is needed for it. There is no free-form field.
@@ -87,12 +192,30 @@ pub enum TaskInput {
     /// Stop the guest, wipe the slots, prove it.
     #[serde(rename = "slice.vm_release")]
     SliceVmRelease(GuestOrder),
+    /// Say what a guest on these slots would get, or what stands against it; change nothing.
+    #[serde(rename = "slice.plan")]
+    SlicePlan(PlanOrder),
+    /// Compare what is on the host with what is claimed there; repair, report or quarantine.
+    #[serde(rename = "slice.reconcile")]
+    SliceReconcile(ReconcileOrder),
+    /// Fetch an image before it is needed.
+    #[serde(rename = "image.prefetch")]
+    ImagePrefetch {
+        /// The image.
+        image: ImageSpec,
+    },
     /// Say what the host has.
     #[serde(rename = "slice.topology_discover")]
     SliceTopologyDiscover {},
     /// Say whether the host is ready for slices, and what is missing.
     #[serde(rename = "node.readiness")]
     NodeReadiness {},
+    /// Hand the whole machine to a tenant. Not for an agent.
+    #[serde(rename = "machine.deploy")]
+    MachineDeploy(MachineOrder),
+    /// Take the whole machine back. Not for an agent.
+    #[serde(rename = "machine.reclaim")]
+    MachineReclaim(MachineOrder),
 }
 
 impl TaskInput {
@@ -101,16 +224,45 @@ impl TaskInput {
         match self {
             Self::SliceVmProvision(_) => TaskKind::SliceVmProvision,
             Self::SliceVmRelease(_) => TaskKind::SliceVmRelease,
+            Self::SlicePlan(_) => TaskKind::SlicePlan,
+            Self::SliceReconcile(_) => TaskKind::SliceReconcile,
+            Self::ImagePrefetch { .. } => TaskKind::ImagePrefetch,
             Self::SliceTopologyDiscover {} => TaskKind::SliceTopologyDiscover,
             Self::NodeReadiness {} => TaskKind::NodeReadiness,
+            Self::MachineDeploy(_) => TaskKind::MachineDeploy,
+            Self::MachineReclaim(_) => TaskKind::MachineReclaim,
         }
+    }
+
+    /// The machine it is about, when it is about a whole one.
+    pub const fn machine(&self) -> Option<&MachineOrder> {
+        match self {
+            Self::MachineDeploy(order) | Self::MachineReclaim(order) => Some(order),
+            _ => None,
+        }
+    }
+
+    /// The allocation it serves; none when it is about the host itself.
+    pub fn allocation_id(&self) -> Option<&AllocationId> {
+        self.guest().map(|order| &order.allocation_id).or_else(|| self.machine().map(|order| &order.allocation_id))
+    }
+
+    /// The slots it touches; none when it is about the host itself.
+    pub fn slots(&self) -> &[TaskSlot] {
+        self.guest().map(|order| &*order.slots).or_else(|| self.machine().map(|order| &*order.slots)).unwrap_or(&[])
     }
 
     /// The guest it is about; none when it is about the host itself.
     pub const fn guest(&self) -> Option<&GuestOrder> {
         match self {
             Self::SliceVmProvision(order) | Self::SliceVmRelease(order) => Some(order),
-            Self::SliceTopologyDiscover {} | Self::NodeReadiness {} => None,
+            Self::SlicePlan(_)
+            | Self::SliceReconcile(_)
+            | Self::ImagePrefetch { .. }
+            | Self::SliceTopologyDiscover {}
+            | Self::NodeReadiness {}
+            | Self::MachineDeploy(_)
+            | Self::MachineReclaim(_) => None,
         }
     }
 }
@@ -139,7 +291,7 @@ impl Task {
 
     /// The slots it touches; none when it is about the host itself.
     pub fn slots(&self) -> &[TaskSlot] {
-        self.input.guest().map_or(&[], |order| &order.slots)
+        self.input.slots()
     }
 }
 
@@ -156,10 +308,20 @@ text_enum! {
         NotReadable = "not_readable",
         /// The control plane did not take what the agent reported.
         ReportRefused = "report_refused",
+        /// The host is not as it was approved: nothing was made.
+        PlanRefused = "plan_refused",
+        /// The image could not be had or is not what its entry says.
+        ImageRefused = "image_refused",
         /// The host could not start the guest.
         ProvisionFailed = "provision_failed",
+        /// What is on the host could not be compared or put right.
+        ReconcileFailed = "reconcile_failed",
         /// The guest could not be proved gone.
         GuestNotGone = "guest_not_gone",
+        /// The provider of the machine could not do it.
+        MachineFailed = "machine_failed",
+        /// The machine that came back is not the one that was approved.
+        MachineDrifted = "machine_drifted",
     }
 }
 
@@ -177,7 +339,41 @@ pub struct TaskResult {
     /// One sentence for people when it failed.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub detail: String,
+    /// What stood against it, check by check, when it was refused before anything was made.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub refusals: Vec<Refusal>,
+    /// The guest that was started.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub guest: Option<Box<GuestSeen>>,
     /// For releases: one proof a slot, as far as they could be made.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub proofs: Vec<Proof>,
+}
+
+impl TaskResult {
+    /// That it was done.
+    pub fn done(task: &Task) -> Self {
+        Self {
+            task_id: task.id.clone(),
+            fence: task.fence,
+            failure: None,
+            detail: String::new(),
+            refusals: vec![],
+            guest: None,
+            proofs: vec![],
+        }
+    }
+
+    /// That it was not.
+    pub fn failed(task_id: TaskId, fence: Fence, failure: TaskFailure, detail: impl Into<String>) -> Self {
+        Self {
+            task_id,
+            fence,
+            failure: Some(failure),
+            detail: detail.into(),
+            refusals: vec![],
+            guest: None,
+            proofs: vec![],
+        }
+    }
 }

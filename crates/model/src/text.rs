@@ -24,7 +24,7 @@ pub struct BadText {
 }
 
 macro_rules! texts {
-    ($($(#[$meta:meta])* $name:ident { rule: $rule:literal, pattern: $pattern:literal, max: $max:literal, example: $example:literal, check: $check:expr }),+ $(,)?) => { $(
+    ($($(#[$meta:meta])* $name:ident { rule: $rule:literal, pattern: $pattern:literal, $(min: $min:literal,)? max: $max:literal, example: $example:literal, check: $check:expr }),+ $(,)?) => { $(
         $(#[$meta])*
         #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub struct $name(String);
@@ -54,10 +54,12 @@ macro_rules! texts {
         impl JsonSchema for $name {
             fn schema_name() -> Cow<'static, str> { stringify!($name).into() }
             fn json_schema(_: &mut SchemaGenerator) -> Schema {
-                json_schema!({ "type": "string", "minLength": 1, "maxLength": $max, "pattern": $pattern, "description": $rule, "examples": [$example] })
+                json_schema!({ "type": "string", "minLength": texts!(@min $($min)?), "maxLength": $max, "pattern": $pattern, "description": $rule, "examples": [$example] })
             }
         }
     )+ };
+    (@min) => { 1 };
+    (@min $min:literal) => { $min };
 }
 
 fn is_slug_shaped(text: &str) -> bool {
@@ -78,6 +80,10 @@ fn is_plain_line(text: &str) -> bool {
     let edge_ok =
         text.chars().next().is_some_and(is_name_character) && text.chars().next_back().is_some_and(is_name_character);
     edge_ok && text.chars().all(|c| c == ' ' || is_name_character(c))
+}
+
+fn is_justification(text: &str) -> bool {
+    text.chars().count() >= 20 && is_plain_line(text)
 }
 
 fn is_email_shaped(text: &str) -> bool {
@@ -126,7 +132,21 @@ fn is_key_line(text: &str) -> bool {
     text.bytes().all(|b| b.is_ascii_graphic() || b == b' ') && is_device_name(text)
 }
 
+fn is_ed25519_key(text: &str) -> bool {
+    text.len() == 64 && text.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b))
+}
+
 texts! {
+    /// What an image, or a key that signs images, is called.
+    ImageName {
+        rule: "1 to 64 of a-z, 0-9, '.', '_' and '-'",
+        pattern: "^[a-z0-9._-]+$", max: 64, example: "debian-12", check: crate::image::is_name
+    },
+    /// The public half of an Ed25519 key.
+    Ed25519Key {
+        rule: "64 lower-case hexadecimal digits",
+        pattern: "^[0-9a-f]{64}$", max: 64, example: "d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a", check: is_ed25519_key
+    },
     /// What a label is called: `team`, `acme.example/cost-centre`.
     LabelKey {
         rule: "1 to 128 letters, digits, hyphens, underscores and dots, starting and ending with a letter or digit; before it there may be a domain in lower case and a slash",
@@ -168,6 +188,11 @@ texts! {
         rule: "1 to 200 printable letters, digits, punctuation and inner spaces (Latin, Greek, Cyrillic, Japanese, Chinese, Korean)",
         pattern: "^[!-~\\u00a1-\\u00ac\\u00ae-\\u024f\\u0370-\\u04ff\\u3041-\\u30ff\\u4e00-\\u9fff\\uac00-\\ud7a3]([ -~\\u00a1-\\u00ac\\u00ae-\\u024f\\u0370-\\u04ff\\u3041-\\u30ff\\u4e00-\\u9fff\\uac00-\\ud7a3]*[!-~\\u00a1-\\u00ac\\u00ae-\\u024f\\u0370-\\u04ff\\u3041-\\u30ff\\u4e00-\\u9fff\\uac00-\\ud7a3])?$", max: 200, example: "Contract ended", check: is_plain_line
     },
+    /// A reason that others have to be able to judge: a sentence, not a word.
+    Justification {
+        rule: "20 to 1000 printable letters, digits, punctuation and inner spaces (Latin, Greek, Cyrillic, Japanese, Chinese, Korean)",
+        pattern: "^[!-~\\u00a1-\\u00ac\\u00ae-\\u024f\\u0370-\\u04ff\\u3041-\\u30ff\\u4e00-\\u9fff\\uac00-\\ud7a3]([ -~\\u00a1-\\u00ac\\u00ae-\\u024f\\u0370-\\u04ff\\u3041-\\u30ff\\u4e00-\\u9fff\\uac00-\\ud7a3]*[!-~\\u00a1-\\u00ac\\u00ae-\\u024f\\u0370-\\u04ff\\u3041-\\u30ff\\u4e00-\\u9fff\\uac00-\\ud7a3])?$", min: 20, max: 1000, example: "The disk was taken out and shredded; see the protocol.", check: is_justification
+    },
 }
 
 #[cfg(test)]
@@ -204,6 +229,18 @@ mod tests {
             assert!(bad.parse::<DeviceName>().is_err(), "{bad:?}");
         }
         assert!("a".repeat(129).parse::<DeviceName>().is_err());
+    }
+
+    #[test]
+    fn a_justification_is_more_than_a_word() {
+        for good in ["The disk was shredded.", "Der Datenträger wurde zerstört, siehe Protokoll 17."] {
+            assert!(good.parse::<Justification>().is_ok(), "{good}");
+        }
+        for bad in ["", "broken", "nineteen letters ab", " leading and long enough", "two lines of text\nare refused"] {
+            assert!(bad.parse::<Justification>().is_err(), "{bad:?}");
+        }
+        assert!("a".repeat(20).parse::<Justification>().is_ok() && "a".repeat(1000).parse::<Justification>().is_ok());
+        assert!("a".repeat(1001).parse::<Justification>().is_err());
     }
 
     #[test]

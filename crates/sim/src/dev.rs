@@ -10,26 +10,29 @@ use crate::{
     fleet::{DEV, HostPlan, OPERATOR},
     host::{HostWeather, Machine, Shows, SimHost},
     journal::Watched,
+    metal::{Metal, OnIt, OwnMachine, away_until, kept_key},
     seed::{Person, SeedFault, order_discoveries, refresh, seed},
 };
-use agent::{Agent, FileJournal, Step, Survives};
+use agent::{Agent, FileJournal, Identity, Step, Survives, wire::credential::NodeKey};
 use api::node_plane::{FromControl, TaskProgress, ToControl};
 use control::{
     Ports,
+    background::Background,
     front_door::{FrontDoor, FrontDoorConfig},
     node_plane::{NodePlane, NodeRefusal},
 };
-use model::{Timestamp, identity::Role, proof::WipeStep};
+use model::{
+    Timestamp,
+    identity::Role,
+    proof::WipeStep,
+    runtime::{WorkProgress, WorkStep},
+};
 use std::{
     fs,
     io::{self, Write},
     os::unix::fs::OpenOptionsExt,
     path::{Path, PathBuf},
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
-    thread::{self, JoinHandle},
+    sync::Arc,
     time::Duration,
 };
 use store::{Db, StoreError, principals};
@@ -71,7 +74,7 @@ pub fn seed_dev(db: &Db, ports: &Ports, folder: &Path) -> Result<DevSeed, SeedFa
 }
 
 // The file holds secrets: nobody but its owner reads it, from before anything is in it.
-fn replace_private(path: &Path, contents: &[u8]) -> io::Result<()> {
+pub(crate) fn replace_private(path: &Path, contents: &[u8]) -> io::Result<()> {
     let beside = path.with_extension("new");
     if let Err(error) = fs::remove_file(&beside)
         && error.kind() != io::ErrorKind::NotFound
@@ -88,34 +91,6 @@ fn people(path: &Path) -> Result<Vec<Person>, SeedFault> {
         Ok(text) => Ok(serde_json::from_slice(&text).unwrap_or_default()),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(vec![]),
         Err(error) => Err(SeedFault::File { path: path.display().to_string(), error }),
-    }
-}
-
-/// The running fleet. Dropping it stops the thread and waits.
-#[derive(Debug)]
-pub struct FleetHandle {
-    stop: Arc<AtomicBool>,
-    thread: Option<JoinHandle<()>>,
-}
-
-impl FleetHandle {
-    /// Stops the agents. What is on their hosts stays in the folder.
-    pub fn stop(mut self) {
-        self.end();
-    }
-
-    fn end(&mut self) {
-        self.stop.store(true, Ordering::Release);
-        if let Some(thread) = self.thread.take() {
-            thread.thread().unpark();
-            let _ = thread.join();
-        }
-    }
-}
-
-impl Drop for FleetHandle {
-    fn drop(&mut self) {
-        self.end();
     }
 }
 
@@ -160,21 +135,30 @@ pub fn spawn_fleet(
     ports: Ports,
     folder: &Path,
     pace: Pace,
-) -> io::Result<FleetHandle> {
+) -> io::Result<Background> {
+    spawn_fleet_on(db, node_plane, ports, folder, pace, None)
+}
+
+/// The same, where hosts that are sold whole are machines of a provider.
+pub fn spawn_fleet_on(
+    db: Db,
+    node_plane: Arc<NodePlane>,
+    ports: Ports,
+    folder: &Path,
+    pace: Pace,
+    metal: Option<&Metal>,
+) -> io::Result<Background> {
     fs::create_dir_all(folder)?;
-    let open = |plan| DevHost::open(plan, folder, pace);
+    let open = |plan: HostPlan| {
+        let machine = match metal {
+            Some(metal) => OwnMachine::of(&plan, metal, &db).map_err(io::Error::other)?,
+            None => None,
+        };
+        DevHost::open(plan, folder, pace, machine)
+    };
     let hosts: io::Result<Vec<DevHost>> = DEV.hosts().into_iter().map(open).collect();
     let mut fleet = Fleet { hosts: hosts?, db, node_plane, ports };
-    let stop = Arc::new(AtomicBool::new(false));
-    let asked = Arc::clone(&stop);
-    let body = move || {
-        while !asked.load(Ordering::Acquire) {
-            let busy = fleet.tick();
-            thread::park_timeout(if busy { pace.tick() } else { TICK_IDLE });
-        }
-    };
-    let thread = thread::Builder::new().name("simulated-fleet".to_owned()).spawn(body)?;
-    Ok(FleetHandle { stop, thread: Some(thread) })
+    Background::start("simulated-fleet", move || if fleet.tick() { pace.tick() } else { TICK_IDLE })
 }
 
 const TICK_BUSY: Duration = Duration::from_millis(40);
@@ -195,7 +179,7 @@ impl Fleet {
             let now = self.ports.now();
             if now < host.busy_until {
                 host.report(now, &self.db, &self.node_plane);
-            } else if let Err(error) = host.step(now, &self.db, &self.node_plane) {
+            } else if let Err(error) = host.live(now, (&self.db, &self.ports), &self.node_plane) {
                 tracing::error!(host = host.plan.name, %error, "a simulated host stopped");
                 host.agent = None;
             }
@@ -220,10 +204,13 @@ struct DevHost {
     doing: Option<(Step, Timestamp)>,
     wiped: usize,
     told: Option<Stage>,
+    // Where the host can be taken away from under its agent.
+    machine: Option<OwnMachine>,
+    key: Option<NodeKey>,
 }
 
 /// How far a host has come, in the words that a timeline knows.
-type Stage = (&'static str, u8);
+type Stage = (WorkStep, u8);
 
 // Which part of building a guest is done when, in thousandths of the time it takes.
 const CLONED: i64 = 600;
@@ -233,17 +220,18 @@ const BOOTED: i64 = 900;
 /// The stage of building a guest after so many thousandths of its time.
 fn building(thousandths: i64) -> Stage {
     let (stage, from, to) = match thousandths {
-        ..CLONED => ("clone", 0, CLONED),
-        CLONED..CONNECTED => ("network", CLONED, CONNECTED),
-        CONNECTED..BOOTED => ("boot", CONNECTED, BOOTED),
-        _ => ("ssh_ready", BOOTED, 1000),
+        ..CLONED => (WorkStep::Clone, 0, CLONED),
+        CLONED..CONNECTED => (WorkStep::Network, CLONED, CONNECTED),
+        CONNECTED..BOOTED => (WorkStep::Start, CONNECTED, BOOTED),
+        _ => (WorkStep::SshReady, BOOTED, 1000),
     };
     let percent = (thousandths.clamp(from, to) - from) * 100 / (to - from);
     (stage, u8::try_from(percent).unwrap_or(100))
 }
 
 impl DevHost {
-    fn open(plan: HostPlan, folder: &Path, pace: Pace) -> io::Result<Self> {
+    fn open(plan: HostPlan, folder: &Path, pace: Pace, own: Option<OwnMachine>) -> io::Result<Self> {
+        let key = if own.is_some() { kept_key(folder, &plan)? } else { None };
         let machine: Machine = match fs::read(machine_path(folder, &plan)) {
             Ok(text) => serde_json::from_slice(&text)?,
             Err(error) if error.kind() == io::ErrorKind::NotFound => Machine::default(),
@@ -270,16 +258,59 @@ impl DevHost {
             doing: None,
             wiped: 0,
             told: None,
+            machine: own,
+            key,
         };
-        opened.agent = Some(opened.start()?);
+        if opened.machine.as_ref().is_none_or(|machine| machine.on_it() == OnIt::Platform) {
+            opened.agent = Some(opened.start()?);
+        }
         Ok(opened)
     }
 
+    fn journal_path(&self) -> PathBuf {
+        self.folder.join(format!("{}.journal", self.plan.name))
+    }
+
+    /// One step of the agent, if the machine is the platform's and it is there.
+    fn live(&mut self, now: Timestamp, (db, ports): (&Db, &Ports), node_plane: &NodePlane) -> io::Result<()> {
+        match self.machine.as_ref().map_or(OnIt::Platform, OwnMachine::on_it) {
+            OnIt::Platform => self.step(now, db, node_plane),
+            OnIt::Others => {
+                self.leave();
+                self.busy_until = away_until(now);
+                Ok(())
+            }
+            OnIt::Installed(token) => {
+                self.leave();
+                // A fresh installation knows nothing of what was before it.
+                match fs::remove_file(self.journal_path()) {
+                    Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+                    _ => {}
+                }
+                self.host.reboot();
+                let Some(machine) = &mut self.machine else { return Ok(()) };
+                if machine.enroll((db, ports), node_plane, &self.plan, (&self.folder, token))? {
+                    self.key = kept_key(&self.folder, &self.plan)?;
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// The machine went away from under the agent.
+    fn leave(&mut self) {
+        (self.agent, self.doing, self.told, self.wiped) = (None, None, None, 0);
+        self.inbox.clear();
+    }
+
     fn start(&self) -> io::Result<DevAgent> {
-        let path = self.folder.join(format!("{}.journal", self.plan.name));
-        let journal = FileJournal::open(&path, Survives::Kill).map_err(io::Error::other)?;
+        let journal = FileJournal::open(&self.journal_path(), Survives::Kill).map_err(io::Error::other)?;
         let watched = Watched::new(journal, self.host.clone()).map_err(io::Error::other)?;
-        Agent::start(self.plan.identity(), self.plan.name.clone(), self.host.clone(), watched).map_err(io::Error::other)
+        let identity = match &self.key {
+            Some(key) => Identity::from_secret(self.plan.node_id(), key.secret()),
+            None => self.plan.identity(),
+        };
+        Agent::start(identity, self.plan.name.clone(), self.host.clone(), watched).map_err(io::Error::other)
     }
 
     fn step(&mut self, now: Timestamp, db: &Db, node_plane: &NodePlane) -> io::Result<()> {
@@ -330,10 +361,10 @@ impl DevHost {
         let thousandths = passed_us / self.pace.takes_ms(step).max(1);
         let stage = match step {
             Step::Provision => building(thousandths),
-            Step::StopGuest { .. } => ("stopping", u8::try_from((thousandths / 10).min(100)).unwrap_or(100)),
+            Step::StopGuest { .. } => (WorkStep::Stop, u8::try_from((thousandths / 10).min(100)).unwrap_or(100)),
             Step::Wipe { .. } => {
                 let all = open.task.slots().len() * (WipeStep::ALL.len() - 1);
-                ("wiping", u8::try_from(self.wiped * 100 / all.max(1)).unwrap_or(100).min(100))
+                (WorkStep::Erase, u8::try_from(self.wiped * 100 / all.max(1)).unwrap_or(100).min(100))
             }
         };
         // Every tenth is enough to watch.
@@ -343,8 +374,8 @@ impl DevHost {
         }
         let (node_id, boot) = (self.plan.node_id(), agent.boot());
         let (task_id, fence) = (open.task.id.clone(), open.task.fence);
-        let (word, percent) = stage;
-        let said = TaskProgress { node_id: node_id.clone(), boot, task_id, fence, percent, step: word.to_owned() };
+        let progress = WorkProgress { percent: Some(stage.1), ..WorkProgress::at(stage.0) };
+        let said = TaskProgress { node_id: node_id.clone(), boot, task_id, fence, progress };
         if let Err(refusal) = node_plane.handle(db, &node_id, ToControl::Progress(said)) {
             tracing::debug!(host = self.plan.name, %refusal, "progress was not heard");
         }
@@ -381,10 +412,21 @@ mod tests {
     #[test]
     fn a_guest_is_built_stage_by_stage() {
         let stages: Vec<Stage> = [0, 300, 599, 600, 700, 800, 900, 950, 1000, 5000].map(building).to_vec();
-        let words: Vec<&str> = stages.iter().map(|stage| stage.0).collect();
+        let words: Vec<&str> = stages.iter().map(|stage| stage.0.as_str()).collect();
         assert_eq!(
             words,
-            ["clone", "clone", "clone", "network", "boot", "boot", "ssh_ready", "ssh_ready", "ssh_ready", "ssh_ready"]
+            [
+                "clone",
+                "clone",
+                "clone",
+                "network",
+                "start",
+                "start",
+                "ssh_ready",
+                "ssh_ready",
+                "ssh_ready",
+                "ssh_ready"
+            ]
         );
         let percents: Vec<u8> = stages.iter().map(|stage| stage.1).collect();
         assert_eq!(percents, [0, 50, 99, 0, 0, 50, 0, 50, 100, 100]);

@@ -354,6 +354,8 @@ impl HostPlan {
         match self.pool.gpu_model {
             GpuModel::H200Sxm => trees::hgx_h200(&spec),
             GpuModel::A100Sxm => trees::a100(&spec),
+            // A laboratory's disks are real ones; a simulated host has none.
+            GpuModel::Lab => Tree::default(),
         }
     }
 

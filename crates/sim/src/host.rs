@@ -5,12 +5,14 @@
 //! twice, none comes after the order's answer was written down, no fence goes down, and no guest is ever started on what
 //! another tenant left behind or beside another guest. What it sees wrong is kept as a [`Violation`] until somebody asks.
 
-use crate::{dice::Dice, fleet::HostPlan};
-use agent::{Effect, Guest, Host, HostFault, SlotUse, Step};
+use crate::{dice::Dice, fleet::HostPlan, host_looks};
+use agent::{Effect, Guest, Host, HostFault, SlotUse, Step, Watch};
 use model::{
     AllocationId, NodeId, SlotId, TaskId,
+    image::ImageSpec,
     proof::WipeStep,
-    task::{Fence, TaskResult},
+    runtime::{GuestSeen, PlanReport, ReconcileReport},
+    task::{Fence, GuestOrder, PlanOrder, ReconcileOrder, TaskFailure, TaskResult, TaskSlot},
 };
 use serde::{Deserialize, Serialize};
 use std::{
@@ -29,6 +31,9 @@ pub struct SimGuest {
     pub slots: Vec<SlotUse>,
     /// Whether it was built to the end.
     pub ready: bool,
+    /// What is seen of it; nothing of a guest from before that was kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seen: Option<GuestSeen>,
 }
 
 /// What the last tenant left on the devices of a slot: the id of its allocation stands for its secrets.
@@ -90,7 +95,7 @@ const ANSWERS_KEPT_MAX: usize = 4096;
 
 // What the host remembers in order to catch the agent.
 #[derive(Debug, Default)]
-struct Watch {
+struct Eyes {
     begun: BTreeSet<(TaskId, Step, u32)>,
     made: BTreeSet<(TaskId, Step, u32)>,
     fences: BTreeMap<SlotId, Fence>,
@@ -106,7 +111,7 @@ struct State {
     weather: HostWeather,
     dice: Dice,
     busy_steps: u64,
-    watch: Watch,
+    eyes: Eyes,
     shows: Shows,
 }
 
@@ -126,7 +131,7 @@ pub struct SimHost(Arc<Mutex<State>>);
 impl SimHost {
     /// A host with what is on it, and dice for its faults.
     pub fn new(node_id: NodeId, machine: Machine, weather: HostWeather, dice: Dice, shows: Shows) -> Self {
-        let state = State { node_id, machine, weather, dice, busy_steps: 0, watch: Watch::default(), shows };
+        let state = State { node_id, machine, weather, dice, busy_steps: 0, eyes: Eyes::default(), shows };
         Self(Arc::new(Mutex::new(state)))
     }
 
@@ -172,37 +177,37 @@ impl SimHost {
 
     /// What was seen wrong since the last time somebody asked.
     pub fn take_violations(&self) -> Vec<Violation> {
-        std::mem::take(&mut self.state().watch.seen)
+        std::mem::take(&mut self.state().eyes.seen)
     }
 
     /// The changes since the last time somebody asked.
     pub fn take_news(&self) -> Vec<(TaskId, Step, u32)> {
-        std::mem::take(&mut self.state().watch.news)
+        std::mem::take(&mut self.state().eyes.news)
     }
 
     /// The answer that the agent wrote down for an order, if it did.
     pub fn answer(&self, task_id: &TaskId) -> Option<TaskResult> {
-        self.state().watch.answers.get(task_id).cloned()
+        self.state().eyes.answers.get(task_id).cloned()
     }
 
     /// The agent is about to write down that it begins a change.
     pub(crate) fn note_begun(&self, task_id: &TaskId, step: &Step, turn: u32) {
-        self.state().watch.begun.insert((task_id.clone(), step.clone(), turn));
+        self.state().eyes.begun.insert((task_id.clone(), step.clone(), turn));
     }
 
     /// The agent wrote an answer down.
     pub(crate) fn note_answer(&self, result: &TaskResult) {
         let mut state = self.state();
-        let before = state.watch.answers.insert(result.task_id.clone(), result.clone());
+        let before = state.eyes.answers.insert(result.task_id.clone(), result.clone());
         if before.is_some_and(|before| before != *result) {
             state.wrong("I20", result.task_id.as_str(), "was answered twice, in different words".to_owned());
         }
         // Once there is an answer any further change is wrong, so what led to it need not be remembered.
         let answered = |(task_id, ..): &(TaskId, Step, u32)| *task_id == result.task_id;
-        state.watch.begun.retain(|key| !answered(key));
-        state.watch.made.retain(|key| !answered(key));
-        if state.watch.answers.len() > ANSWERS_KEPT_MAX {
-            state.watch.answers.pop_first();
+        state.eyes.begun.retain(|key| !answered(key));
+        state.eyes.made.retain(|key| !answered(key));
+        if state.eyes.answers.len() > ANSWERS_KEPT_MAX {
+            state.eyes.answers.pop_first();
         }
     }
 
@@ -214,30 +219,30 @@ impl SimHost {
 impl State {
     fn wrong(&mut self, invariant: &'static str, subject: &str, detail: String) {
         let detail = format!("on {}: {detail}", self.node_id);
-        self.watch.seen.push(Violation { invariant, subject: subject.to_owned(), detail });
+        self.eyes.seen.push(Violation { invariant, subject: subject.to_owned(), detail });
     }
 
     // Every change comes through here, whether it will work or not.
     fn take(&mut self, effect: &Effect) {
         let key = (effect.task_id.clone(), effect.step.clone(), effect.turn);
-        self.watch.news.push(key.clone());
-        if !self.watch.begun.contains(&key) {
+        self.eyes.news.push(key.clone());
+        if !self.eyes.begun.contains(&key) {
             self.wrong("I20", key.0.as_str(), format!("{:?} was made before it was written down", key.1));
         }
-        if self.watch.answers.contains_key(&key.0) {
+        if self.eyes.answers.contains_key(&key.0) {
             self.wrong("I20", key.0.as_str(), format!("{:?} was made after the order was answered", key.1));
         }
-        if !self.watch.made.insert(key.clone()) {
+        if !self.eyes.made.insert(key.clone()) {
             self.wrong("I20", key.0.as_str(), format!("{:?} was made twice in turn {}", key.1, key.2));
         }
         for slot in &effect.slots {
             let fence = effect.slot_fence(slot);
-            let before = self.watch.fences.get(&slot.slot_id).copied();
+            let before = self.eyes.fences.get(&slot.slot_id).copied();
             if before.is_some_and(|before| before > fence) {
                 let detail = format!("{:?} came under {fence:?} after {before:?}", effect.step);
                 self.wrong("I6", slot.slot_id.as_str(), detail);
             }
-            self.watch.fences.insert(slot.slot_id.clone(), fence);
+            self.eyes.fences.insert(slot.slot_id.clone(), fence);
         }
         self.machine.changes += 1;
         if self.dice.chance(self.weather.slow) {
@@ -268,56 +273,65 @@ impl State {
         }
     }
 
-    fn build(&mut self, effect: &Effect, ready: bool) {
+    fn build(&mut self, effect: &Effect, seen: Option<GuestSeen>) {
         for slot in &effect.slots {
             self.machine.slots.insert(slot.slot_id.clone(), Traces::all_of(&effect.allocation_id));
         }
         self.machine.guests.retain(|guest| guest.allocation_id != effect.allocation_id);
         let (allocation_id, slots) = (effect.allocation_id.clone(), effect.slots.clone());
-        self.machine.guests.push(SimGuest { allocation_id, slots, ready });
+        self.machine.guests.push(SimGuest { allocation_id, slots, ready: seen.is_some(), seen });
     }
 
-    fn wipe(&mut self, slot: &SlotUse, step: WipeStep) -> Result<String, HostFault> {
+    fn wipe(&mut self, slot: &TaskSlot, step: WipeStep) -> Result<String, HostFault> {
+        let sits = |guest: &&SimGuest| guest.slots.iter().any(|held| held.slot_id == slot.slot_id);
+        let sitting = self.machine.guests.iter().filter(sits).count();
         let traces = self.machine.slots.entry(slot.slot_id.clone()).or_default();
+        let disk = slot.bundle.as_ref().map_or("", |bundle| &bundle.disk_identity);
+        let shown = || step.simulated_evidence(disk, slot.nonce.as_deref().unwrap_or_default());
         match step {
-            WipeStep::GuestGone => Err(HostFault::new("The host does not vouch for guests.")),
+            WipeStep::GuestGone => match sitting {
+                0 => Ok(r#"{"guests":0}"#.to_owned()),
+                _ => Err(HostFault::new("Somebody sits on the slot.")),
+            },
             WipeStep::DiskErased => {
                 traces.disk = None;
-                Ok("crypto erase finished: status 0".to_owned())
+                Ok(shown())
             }
             WipeStep::DiskReadBack => match &traces.disk {
                 Some(_) => Err(HostFault::new("The disk still holds data.")),
-                None => Ok("4096 samples read, all zero".to_owned()),
+                None => Ok(shown()),
             },
             WipeStep::GpuReset => {
                 traces.gpu = None;
-                Ok("secondary bus reset, memory scrubbed".to_owned())
+                Ok(shown())
             }
             WipeStep::FabricReset => {
                 traces.fabric = None;
-                Ok("function level reset".to_owned())
+                Ok(shown())
             }
         }
     }
 }
 
+// Changes are made on the spot, so there is never anything to tell, and nobody can stop wanting one in the middle.
 impl Host for SimHost {
-    fn provision(&mut self, effect: &Effect) -> Result<(), HostFault> {
+    fn provision(&self, effect: &Effect, order: &GuestOrder, _: &dyn Watch) -> Result<GuestSeen, HostFault> {
         let mut state = self.state();
         state.take(effect);
         state.check_ground(effect);
         let chance = state.weather.provision_fails;
         if state.dice.chance(chance) {
             if state.dice.chance(500) {
-                state.build(effect, false);
+                state.build(effect, None);
             }
             return Err(HostFault::new("The guest did not come up."));
         }
-        state.build(effect, true);
-        Ok(())
+        let seen = host_looks::seen(order);
+        state.build(effect, Some(seen.clone()));
+        Ok(seen)
     }
 
-    fn stop_guest(&mut self, effect: &Effect, guest: &Guest) -> Result<(), HostFault> {
+    fn stop_guest(&self, effect: &Effect, guest: &Guest, _: &dyn Watch) -> Result<String, HostFault> {
         let mut state = self.state();
         state.take(effect);
         let HostWeather { stop_fails, stop_sticks, .. } = state.weather;
@@ -327,10 +341,10 @@ impl Host for SimHost {
         if !state.dice.chance(stop_sticks) {
             state.machine.guests.retain(|other| other.allocation_id != guest.allocation_id);
         }
-        Ok(())
+        Ok(format!("{} was stopped", guest.allocation_id))
     }
 
-    fn wipe_step(&mut self, effect: &Effect, slot: &SlotUse, step: WipeStep) -> Result<String, HostFault> {
+    fn wipe_step(&self, effect: &Effect, slot: &TaskSlot, step: WipeStep, _: &dyn Watch) -> Result<String, HostFault> {
         let mut state = self.state();
         state.take(effect);
         let HostWeather { wipe_fails, wipe_blank, .. } = state.weather;
@@ -341,6 +355,24 @@ impl Host for SimHost {
             return Ok(String::new());
         }
         state.wipe(slot, step)
+    }
+
+    fn plan(&self, order: &PlanOrder) -> Result<PlanReport, HostFault> {
+        Ok(host_looks::plan(&self.state().machine, order))
+    }
+
+    fn reconcile(
+        &self,
+        order: &ReconcileOrder,
+        busy: &[AllocationId],
+        _: &dyn Watch,
+    ) -> Result<ReconcileReport, HostFault> {
+        Ok(host_looks::compare(&self.state().machine, order, busy))
+    }
+
+    // There are no bytes to fetch here; what an entry says is checked all the same.
+    fn prefetch(&self, image: &ImageSpec, _: &dyn Watch) -> Result<(), HostFault> {
+        image.validate().map_err(|bad| HostFault::of(TaskFailure::ImageRefused, bad.to_string()))
     }
 
     fn capture(&self) -> Result<Tree, HostFault> {
@@ -364,6 +396,7 @@ impl Host for SimHost {
             allocation_id: guest.allocation_id.clone(),
             slots: guest.slots.clone(),
             ready: guest.ready,
+            seen: guest.seen.clone(),
         };
         Ok(state.machine.guests.iter().map(listed).collect())
     }
@@ -373,7 +406,7 @@ impl Host for SimHost {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
-    use model::{Timestamp, task::TaskFailure};
+    use model::Timestamp;
 
     const NOW: Timestamp = Timestamp::from_micros(0);
 
@@ -383,6 +416,26 @@ mod tests {
 
     fn allocation(n: u8) -> AllocationId {
         AllocationId::from_parts(NOW, [n; 10])
+    }
+
+    // Nobody waits.
+    struct Alone;
+
+    impl Watch for Alone {
+        fn tell(&self, _: model::runtime::WorkProgress) {}
+        fn is_wanted(&self) -> bool {
+            true
+        }
+    }
+
+    fn given(use_generation: i64) -> TaskSlot {
+        TaskSlot { slot_id: slot().slot_id, use_generation, nonce: None, bundle: None }
+    }
+
+    fn provision(host: &SimHost, effect: &Effect) -> Result<GuestSeen, HostFault> {
+        let order =
+            GuestOrder { allocation_id: effect.allocation_id.clone(), slots: effect.given.clone(), guest: None };
+        host.provision(effect, &order, &Alone)
     }
 
     fn host() -> SimHost {
@@ -405,6 +458,7 @@ mod tests {
             allocation_id: allocation(n),
             fence: Fence { incarnation: 1, generation: use_generation, attempt: 1 },
             slots: vec![SlotUse { use_generation, ..slot() }],
+            given: vec![given(use_generation)],
             step,
             turn: 1,
         }
@@ -414,27 +468,27 @@ mod tests {
         host.take_violations().into_iter().map(|seen| seen.invariant).collect()
     }
 
-    fn wiped(host: &mut SimHost, n: u8, steps: &[WipeStep]) {
+    fn wiped(host: &SimHost, n: u8, steps: &[WipeStep]) {
         for wipe in steps {
             let change = effect(host, n, Step::Wipe { slot_id: slot().slot_id, wipe: *wipe }, 1);
-            host.wipe_step(&change, &slot(), *wipe).unwrap();
+            host.wipe_step(&change, &given(1), *wipe, &Alone).unwrap();
         }
     }
 
     // One tenant after another, with these wipe steps in between.
     fn second_tenant_after(steps: &[WipeStep], power_lost: bool) -> Vec<&'static str> {
-        let mut host = host();
+        let host = host();
         let first = effect(&host, 1, Step::Provision, 1);
-        host.provision(&first).unwrap();
+        provision(&host, &first).unwrap();
         let guest = host.guests().unwrap().remove(0);
         let stop = effect(&host, 1, Step::StopGuest { allocation_id: allocation(1) }, 1);
-        host.stop_guest(&stop, &guest).unwrap();
+        host.stop_guest(&stop, &guest, &Alone).unwrap();
         if power_lost {
             host.reboot();
         }
-        wiped(&mut host, 1, steps);
+        wiped(&host, 1, steps);
         let second = effect(&host, 2, Step::Provision, 2);
-        host.provision(&second).unwrap();
+        provision(&host, &second).unwrap();
         rules(&host)
     }
 
@@ -451,45 +505,39 @@ mod tests {
 
     #[test]
     fn a_disk_that_still_holds_data_does_not_read_back_empty() {
-        let mut host = host();
+        let host = host();
         let first = effect(&host, 1, Step::Provision, 1);
-        host.provision(&first).unwrap();
+        provision(&host, &first).unwrap();
         let read = effect(&host, 1, Step::Wipe { slot_id: slot().slot_id, wipe: WipeStep::DiskReadBack }, 1);
-        assert!(host.wipe_step(&read, &slot(), WipeStep::DiskReadBack).is_err());
+        assert!(host.wipe_step(&read, &given(1), WipeStep::DiskReadBack, &Alone).is_err());
     }
 
     #[test]
     fn a_guest_beside_another_is_seen() {
-        let mut host = host();
+        let host = host();
         for n in [1, 2] {
             let change = effect(&host, n, Step::Provision, i64::from(n));
-            host.provision(&change).unwrap();
+            provision(&host, &change).unwrap();
         }
         assert_eq!(rules(&host), ["I10", "I21"]);
     }
 
     #[test]
     fn a_change_that_is_repeated_late_stale_or_not_written_down_is_seen() {
-        let mut host = host();
+        let host = host();
         let change = effect(&host, 1, Step::Provision, 1);
-        host.provision(&change).unwrap();
-        host.provision(&change).unwrap();
+        provision(&host, &change).unwrap();
+        provision(&host, &change).unwrap();
         assert_eq!(rules(&host), ["I20"], "twice");
         let newer = effect(&host, 1, Step::StopGuest { allocation_id: allocation(1) }, 2);
         let guest = host.guests().unwrap().remove(0);
-        host.stop_guest(&newer, &guest).unwrap();
-        host.provision(&Effect { turn: 2, ..change.clone() }).unwrap();
+        host.stop_guest(&newer, &guest, &Alone).unwrap();
+        provision(&host, &Effect { turn: 2, ..change.clone() }).unwrap();
         assert_eq!(rules(&host), ["I20", "I6"], "not written down, and under an old fence");
-        let answer = TaskResult {
-            task_id: change.task_id.clone(),
-            fence: change.fence,
-            failure: Some(TaskFailure::ProvisionFailed),
-            detail: String::new(),
-            proofs: vec![],
-        };
+        let answer = TaskResult::failed(change.task_id.clone(), change.fence, TaskFailure::ProvisionFailed, "");
         host.note_answer(&answer);
         host.note_begun(&change.task_id, &Step::Provision, 3);
-        host.provision(&Effect { turn: 3, ..change }).unwrap();
+        provision(&host, &Effect { turn: 3, ..change }).unwrap();
         assert_eq!(rules(&host), ["I20"], "after its answer");
         host.note_answer(&TaskResult { failure: None, ..answer });
         assert_eq!(rules(&host), ["I20"], "two answers");

@@ -5,7 +5,7 @@
 //! attested hardware, and this one does not pretend to.
 
 use crate::{dice::Dice, fleet::HostPlan};
-use agent::SlotUse;
+use agent::{Challenge, SlotUse};
 use api::node_plane::{Poll, TaskAnswer, ToControl};
 use model::{
     NodeId,
@@ -61,29 +61,36 @@ fn harmless(message: ToControl) -> Lie {
 
 fn claim(task: &TaskRow, proofs: Vec<Proof>) -> TaskResult {
     let proofs = if task.kind == TaskKind::SliceVmRelease { proofs } else { vec![] };
-    TaskResult { task_id: task.id.clone(), fence: task.fence, failure: None, detail: String::new(), proofs }
+    TaskResult { proofs, ..TaskResult::done(&task.order()) }
 }
 
 // One proof for each slot, each with something wrong.
 fn proofs(dice: &mut Dice, plan: &HostPlan, task: &TaskRow) -> Vec<Proof> {
-    task.slots
+    task.slots()
         .iter()
         .map(|slot| {
             let mut used = SlotUse { slot_id: slot.slot_id.clone(), use_generation: slot.use_generation };
             let mut nonce = slot.nonce.clone().unwrap_or_default();
+            let disk_identity = slot.bundle.as_ref().map_or("", |bundle| &bundle.disk_identity);
             let mut steps: Vec<StepEvidence> = WipeStep::ALL
                 .iter()
-                .map(|step| StepEvidence { step: *step, ok: true, evidence: "trust me".to_owned() })
+                .map(|step| StepEvidence {
+                    step: *step,
+                    ok: true,
+                    evidence: step.simulated_evidence(disk_identity, &nonce),
+                })
                 .collect();
-            let wrong = dice.below(6);
+            let wrong = dice.below(7);
             match wrong {
                 0 => nonce.push('0'),
                 1 => used.use_generation -= 1,
                 2 => drop(steps.pop()),
                 3 => steps[1].evidence.clear(),
+                6 => "trust me".clone_into(&mut steps[2].evidence),
                 _ => (),
             }
-            let mut proof = plan.identity().prove(&used, &nonce, steps);
+            let challenge = Challenge { disk_identity, nonce: &nonce };
+            let mut proof = plan.identity().prove(&used, challenge, steps);
             match wrong {
                 4 => proof.signature = "00".repeat(64),
                 5 => proof.node_id = NodeId::from_parts(model::Timestamp::from_micros(0), [7; 10]),

@@ -12,8 +12,10 @@ pub mod dice;
 pub mod fleet;
 mod ground;
 pub mod host;
+mod host_looks;
 pub mod journal;
 mod liar;
+pub mod metal;
 pub mod network;
 mod owners;
 #[cfg(feature = "planted-bugs")]

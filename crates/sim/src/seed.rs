@@ -1,7 +1,7 @@
 //! Fills a store with a [`Plan`]: catalogue, hosts, tenants, projects, members, and a token for each person.
 //!
 //! Everything that the API can do is asked of the front door, by the operator, so that events and audit rows are the ones a
-//! person would have caused; only the first operator and the hosts are put in directly. Doing it again adds nothing: what is
+//! person would have caused; only the first operator, the hosts and an image without bytes are put in directly. Doing it again adds nothing: what is
 //! there is found by name.
 
 use crate::fleet::{MemberPlan, OBSERVER, OPERATOR, Plan, PoolPlan, TenantPlan};
@@ -115,6 +115,7 @@ pub fn seed(db: &Db, door: &FrontDoor, ports: &Ports, plan: &Plan, known: &[Pers
         desk.hosts(plan, pool, &pool_id)?;
     }
     let skus = desk.skus(plan)?;
+    desk.image(&operator.principal_id)?;
     let observer = desk.observer()?;
     let mut people = vec![operator, observer];
     let mut tenants = vec![];
@@ -276,6 +277,16 @@ impl Desk<'_> {
                 bootstrap::register_node(tx, &mut Stamp::new(ports.now(), &mut bits), &new)
             })?;
         }
+        Ok(())
+    }
+
+    // Simulated hosts build guests from nothing, so there are no bytes that could be brought through the API.
+    fn image(&self, operator: &PrincipalId) -> Result<(), SeedFault> {
+        let (ports, by) = (self.ports.clone(), operator.clone());
+        self.db.write(move |tx| {
+            let mut bits = || ports.id_bits();
+            bootstrap::simulated_image(tx, &mut Stamp::new(ports.now(), &mut bits), &ports, &by)
+        })?;
         Ok(())
     }
 

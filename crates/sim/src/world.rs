@@ -29,7 +29,7 @@ use control::{
     Clock, Ports,
     front_door::{Request, Response},
 };
-use model::{NodeId, time::MICROS_PER_SECOND};
+use model::{NodeId, task::TaskKind, time::MICROS_PER_SECOND};
 use sha2::{Digest, Sha256};
 use std::sync::Arc;
 use store::{CommitFault, Db, StoreError, invariants::Violation, tasks};
@@ -328,12 +328,17 @@ impl World {
         self.bury(at, died);
     }
 
-    // A node hears of its own orders and of no others.
+    // A node hears of its own orders and of no others, and is told to compare itself with its claims once at a time.
     fn check_offers(&mut self, node: &NodeId, answers: &[FromControl]) {
         let offered = answers.iter().flat_map(|answer| match answer {
             FromControl::TasksOffered(offer) => offer.tasks.as_slice(),
-            FromControl::ResultAck(_) => &[],
+            FromControl::ResultAck(_) | FromControl::StreamWanted(_) => &[],
         });
+        let compares = |offer: &&Offer| matches!(offer, Offer::Known(task) if task.kind() == TaskKind::SliceReconcile);
+        if offered.clone().filter(compares).count() > 1 {
+            let detail = "was told to compare itself with its claims twice at once".to_owned();
+            self.found.push(Violation { invariant: "I28", subject: node.to_string(), detail });
+        }
         for offer in offered {
             let (id, owner) = match offer {
                 Offer::Known(task) if task.node_id == *node => continue,
@@ -499,7 +504,7 @@ fn short(message: &ToControl) -> String {
     match message {
         ToControl::Heartbeat(beat) => format!("beat {}", beat.boot),
         ToControl::Poll(poll) => format!("poll {}", poll.boot),
-        ToControl::Progress(progress) => format!("{} {} %", progress.task_id, progress.percent),
+        ToControl::Progress(progress) => format!("{} {}", progress.task_id, progress.progress),
         ToControl::Result(answer) => {
             let failure = answer.result.failure.map_or("done", |failure| failure.as_str());
             format!("{} {failure} ({} proofs)", answer.result.task_id, answer.result.proofs.len())

@@ -4,21 +4,26 @@
 
 use control::{
     Ports,
+    authority::Authority,
+    background::Background,
     front_door::{FrontDoor, FrontDoorConfig, Request},
     plane::{ControlPlane, PlaneConfig},
+    providers::{self, MachineHands, Patience},
     runner::{self, RunnerHandle},
 };
 use model::{identity::Role, supply::SlotState};
 use serde_json::{Value, json};
 use sim::{
-    dev::{DevSeed, FleetHandle, Pace, seed_dev, spawn_fleet},
+    dev::{DevSeed, Pace, seed_dev, spawn_fleet_on},
     fleet::DEV,
+    metal::{self, Metal},
 };
 use std::{
     path::Path,
+    sync::Arc,
     time::{Duration, Instant},
 };
-use store::{Db, DbConfig, Page, StoreError, events, slots};
+use store::{Db, DbConfig, Page, StoreError, Tx, events, nodes, slots};
 
 const PACE: Pace = Pace { provision_ms: 50, stop_ms: 20, wipe_ms: 5 };
 
@@ -26,24 +31,47 @@ struct Dev {
     db: Db,
     door: FrontDoor,
     seed: DevSeed,
-    fleet: FleetHandle,
+    fleet: Background,
     runner: RunnerHandle,
+    hands: Option<Background>,
 }
 
 impl Dev {
     fn start(folder: &Path) -> Self {
+        Self::start_on(folder, None)
+    }
+
+    /// The same, with a provider for the hosts that are sold whole.
+    fn start_with_machines(folder: &Path, authority: &Arc<Authority>) -> Self {
+        Self::start_on(folder, Some(authority))
+    }
+
+    fn start_on(folder: &Path, authority: Option<&Arc<Authority>>) -> Self {
         let db = Db::open(&DbConfig::new(format!("sqlite:{}", folder.join("dev.db").display()))).unwrap();
         let ports = Ports::system();
         let seed = seed_dev(&db, &ports, &folder.join("fleet")).unwrap();
         let plane = ControlPlane::new(db.clone(), ports.clone(), PlaneConfig::new("dev"));
-        let node_plane = plane.node_plane();
+        let (node_plane, told) = (plane.node_plane(), (plane.led(), plane.poke()));
         let runner = runner::spawn(plane, || ()).unwrap();
-        let fleet = spawn_fleet(db.clone(), node_plane, ports.clone(), &folder.join("fleet"), PACE).unwrap();
+        let metal =
+            authority.map(|authority| Metal::open(&db, &ports, Arc::clone(authority), metal::timings(true)).unwrap());
+        let hands = metal.as_ref().map(|metal| {
+            let provider = metal.provider("https://localhost").unwrap();
+            let patience = Patience { look_s: 0, pause_s_max: 1, ..Patience::default() };
+            let home = (db.clone(), ports.clone());
+            let hands = MachineHands::new(home, PlaneConfig::new("dev"), told, vec![provider], patience);
+            providers::spawn(hands, Duration::from_millis(20)).unwrap()
+        });
+        let (kept, ours) = (folder.join("fleet"), metal.as_ref());
+        let fleet = spawn_fleet_on(db.clone(), node_plane, ports.clone(), &kept, PACE, ours).unwrap();
         let door = FrontDoor::new(ports, FrontDoorConfig::default()).unwrap();
-        Self { db, door, seed, fleet, runner }
+        Self { db, door, seed, fleet, runner, hands }
     }
 
     fn stop(self) {
+        if let Some(hands) = self.hands {
+            hands.stop();
+        }
         self.fleet.stop();
         self.runner.stop();
     }
@@ -68,7 +96,39 @@ impl Dev {
         }
     }
 
+    /// Nodes are heard of within a poll; a launch before that would be refused.
+    fn wait_for_nodes(&self) {
+        let silent = |tx: &mut Tx<'_>| -> Result<bool, StoreError> {
+            let all = nodes::list(tx, None, Page::first(100))?;
+            Ok(all.iter().any(|node| node.state != model::supply::NodeState::Online))
+        };
+        let began = Instant::now();
+        while self.db.read(silent).unwrap() {
+            assert!(began.elapsed() < Duration::from_secs(60));
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    /// Every slot is for sale again.
+    fn wait_until_clean(&self) {
+        let began = Instant::now();
+        loop {
+            let rows = self.db.read(|tx| slots::list(tx, None, None, Page::first(1000)));
+            let rows: Result<Vec<slots::SlotRow>, StoreError> = rows;
+            let blocked = rows.map(|rows| rows.iter().filter(|slot| slot.state != SlotState::Available).count());
+            if blocked == Ok(0) {
+                return;
+            }
+            assert!(began.elapsed() < Duration::from_secs(60), "{blocked:?}");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
     fn launch(&self) -> String {
+        self.launch_as("h200-sxm-slice", 2)
+    }
+
+    fn launch_as(&self, sku: &str, gpu_count: i64) -> String {
         let find = |path: &str, slug: &str| {
             let page = self.ask(Role::ProjectMember, Request::new("GET", path));
             let items = page["items"].as_array().unwrap().clone();
@@ -77,10 +137,11 @@ impl Dev {
         let tenants = self.ask(Role::ProjectMember, Request::new("GET", "/api/v1/tenants"));
         let tenant = tenants["items"][0]["id"].as_str().unwrap().to_owned();
         let project = find(&format!("/api/v1/tenants/{tenant}/projects"), "vision");
-        let (sku, region) = (find("/api/v1/skus", "h200-sxm-slice"), find("/api/v1/regions", "eu-north"));
-        let body = json!({ "name": "try", "sku_id": sku, "gpu_count": 2, "region_id": region });
+        let (sku, region) = (find("/api/v1/skus", sku), find("/api/v1/regions", "eu-north"));
+        let body = json!({ "name": "try", "sku_id": sku, "gpu_count": gpu_count, "region_id": region });
         let path = format!("/api/v1/projects/{project}/allocations");
-        let operation = self.ask(Role::ProjectMember, Request::new("POST", &path).key("try-1").json(body.to_string()));
+        let operation = self
+            .ask(Role::ProjectMember, Request::new("POST", &path).key(&format!("try-{sku}")).json(body.to_string()));
         operation["subject_id"].as_str().unwrap().to_owned()
     }
 }
@@ -97,25 +158,8 @@ fn guests(folder: &Path) -> usize {
 fn a_guest_outlives_the_process_and_its_slots_come_back() {
     let folder = tempfile::tempdir().unwrap();
     let dev = Dev::start(folder.path());
-    let allocation = {
-        // Nodes are heard of within a poll; a launch before that would be refused.
-        let began = Instant::now();
-        while dev
-            .db
-            .read(|tx| {
-                Ok::<_, StoreError>(
-                    store::nodes::list(tx, None, Page::first(100))?
-                        .iter()
-                        .any(|node| node.state != model::supply::NodeState::Online),
-                )
-            })
-            .unwrap()
-        {
-            assert!(began.elapsed() < Duration::from_secs(60));
-            std::thread::sleep(Duration::from_millis(20));
-        }
-        dev.launch()
-    };
+    dev.wait_for_nodes();
+    let allocation = dev.launch();
     dev.wait_until(&allocation, "running");
     let people = dev.seed.people.clone();
     dev.stop();
@@ -129,20 +173,49 @@ fn a_guest_outlives_the_process_and_its_slots_come_back() {
         Request::new("POST", &format!("/api/v1/allocations/{allocation}/release")).key("try-2"),
     );
     dev.wait_until(&allocation, "released");
-    let began = Instant::now();
-    loop {
-        let blocked = dev
-            .db
-            .read(|tx| slots::list(tx, None, None, Page::first(1000)))
-            .map(|rows: Vec<slots::SlotRow>| rows.iter().filter(|slot| slot.state != SlotState::Available).count());
-        if blocked == Ok::<_, StoreError>(0) {
-            break;
-        }
-        assert!(began.elapsed() < Duration::from_secs(60), "{blocked:?}");
-        std::thread::sleep(Duration::from_millis(20));
-    }
+    dev.wait_until_clean();
     dev.stop();
     assert_eq!(guests(folder.path()), 0);
+}
+
+#[test]
+fn a_whole_machine_outlives_the_process_and_comes_back_with_a_new_identity() {
+    let folder = tempfile::tempdir().unwrap();
+    Authority::create(&folder.path().join("authority"), &Ports::system()).unwrap();
+    let authority = Arc::new(Authority::open(&folder.path().join("authority"), "dev.example").unwrap());
+    let dev = Dev::start_with_machines(folder.path(), &authority);
+    dev.wait_for_nodes();
+    let allocation = dev.launch_as("h200-sxm-baremetal", 8);
+    dev.wait_until(&allocation, "running");
+    let handed_over = |dev: &Dev| -> Vec<nodes::NodeRow> {
+        let all = dev.db.read(|tx| nodes::list(tx, None, Page::first(100)));
+        let all: Result<Vec<nodes::NodeRow>, StoreError> = all;
+        all.unwrap().into_iter().filter(|node| node.handed_over.is_some()).collect()
+    };
+    let [taken] = handed_over(&dev).try_into().unwrap();
+    assert!(taken.name.starts_with("h200-metal") && taken.is_without_identity());
+    dev.stop();
+
+    let dev = Dev::start_with_machines(folder.path(), &authority);
+    dev.wait_until(&allocation, "running");
+    let release = format!("/api/v1/allocations/{allocation}/release");
+    dev.ask(Role::ProjectMember, Request::new("POST", &release).key("try-2"));
+    dev.wait_until(&allocation, "released");
+    dev.wait_until_clean();
+    assert_eq!(handed_over(&dev), []);
+    let id = taken.id.clone();
+    let again: Result<_, StoreError> = dev.db.read(move |tx| nodes::get(tx, &id));
+    let again = again.unwrap().unwrap();
+    let plan = DEV.hosts().into_iter().find(|host| host.name == again.name).unwrap();
+    assert!(!again.is_without_identity() && again.public_key != plan.identity().public_key_hex());
+    dev.stop();
+
+    // And it is still that agent when everything starts anew.
+    let dev = Dev::start_with_machines(folder.path(), &authority);
+    dev.wait_for_nodes();
+    let allocation = dev.launch();
+    dev.wait_until(&allocation, "running");
+    dev.stop();
 }
 
 #[test]

@@ -4,6 +4,8 @@
 
 use model::allocation::{AllocationTerms, Desired, Labels, State};
 use model::event::{Change as What, Noun};
+use model::guest::UserData;
+use model::image::ImageSpec;
 use model::sku::CapacityShape;
 use model::text::DisplayName;
 use model::{AllocationId, NodeId, ProjectId, RegionId, SkuId, TenantId, Timestamp};
@@ -32,8 +34,10 @@ pub struct AllocationRow {
     pub shape: CapacityShape,
     /// How many GPUs, and so how many slot claims.
     pub gpu_count: i64,
-    /// What it was asked for with besides.
+    /// What it was asked for with besides. What its owner wrote for cloud-init is not among it: see [`user_data`].
     pub terms: AllocationTerms,
+    /// Whether its owner wrote something for cloud-init.
+    pub has_user_data: bool,
     /// When its owner was told that the lease ends soon.
     pub lease_warned: Option<Timestamp>,
     /// It is released because its node is evacuated, and launched again elsewhere once that is done.
@@ -141,7 +145,8 @@ macro_rules! selected {
             life_columns!("a"),
             ", a.placement, a.labels, a.ssh_keys, a.lease_ends_us, a.lease_warned_us, a.may_recreate, a.evacuating, ",
             "a.recreated_from, a.desired_reason, a.force_reason, ",
-            "(SELECT r.id FROM allocations r WHERE r.recreated_from = a.id) AS recreated_as",
+            "(SELECT r.id FROM allocations r WHERE r.recreated_from = a.id) AS recreated_as, a.image, ",
+            "CAST(CASE WHEN a.user_data IS NULL THEN 0 ELSE 1 END AS BIGINT)",
             " FROM allocations a"
         )
     };
@@ -158,8 +163,10 @@ macro_rules! listed {
 
 const INSERT: &str = "INSERT INTO allocations (id, tenant_id, project_id, name, sku_id, region_id, shape, gpu_count, \
     desired, observed, state, state_since_us, look_us, version, created_us, placement, labels, ssh_keys, lease_ends_us, \
-    may_recreate, recreated_from) \
-    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, '{}', $10, $11, $11, 1, $11, $12, $13, $14, $15, $16, $17)";
+    may_recreate, recreated_from, image, user_data) \
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, '{}', $10, $11, $11, 1, $11, $12, $13, $14, $15, $16, $17, $18, $19)";
+const USER_DATA: &str = "SELECT user_data FROM allocations WHERE id = $1";
+const OBSERVE: &str = "UPDATE allocations SET observed = $3, version = version + 1 WHERE id = $1 AND version = $2";
 const GET: &str = concat!(selected!(), " WHERE a.id = $1");
 const GET_SCOPED: &str =
     concat!(selected!(), " WHERE a.id = $1 AND ", opened_by_membership!("a.tenant_id", "a.project_id", "$2", "$3"));
@@ -237,7 +244,10 @@ fn read(row: &Row) -> Result<AllocationRow, StoreError> {
             ssh_keys: json_at(row, 24, "[]")?,
             lease_ends: row.opt_timestamp(25)?,
             may_recreate: row.flag(27)?,
+            image: image_at(row, 33)?,
+            user_data: None,
         },
+        has_user_data: row.flag(34)?,
         lease_warned: row.opt_timestamp(26)?,
         evacuating: row.flag(28)?,
         recreated_from: row.opt_parse(29)?,
@@ -245,6 +255,11 @@ fn read(row: &Row) -> Result<AllocationRow, StoreError> {
         force_reason: row.opt_text(31)?.map(str::to_owned),
         recreated_as: row.opt_parse(32)?,
     })
+}
+
+fn image_at(row: &Row, at: usize) -> Result<Option<ImageSpec>, StoreError> {
+    let read = |text| serde_json::from_str(text).map_err(|error| row.corrupt(at, &error.to_string()));
+    row.opt_text(at)?.map(read).transpose()
 }
 
 // Most rows say nothing here, and lists are long.
@@ -281,6 +296,8 @@ pub fn insert(tx: &mut Tx<'_>, stamp: &mut Stamp<'_>, new: AllocationNew<'_>) ->
         new.terms.lease_ends.into(),
         new.terms.may_recreate.into(),
         new.recreated_from.into(),
+        new.terms.image.as_ref().map(json).transpose()?.into(),
+        new.terms.user_data.as_ref().map(UserData::reveal).into(),
     ];
     let change = Change::of(Noun::Allocation, What::Created, new.id.as_str(), 1)
         .within(Some(new.tenant_id), Some(new.project_id))
@@ -291,6 +308,25 @@ pub fn insert(tx: &mut Tx<'_>, stamp: &mut Stamp<'_>, new: AllocationNew<'_>) ->
 /// One allocation, whoever asks.
 pub fn get(tx: &mut Tx<'_>, id: &AllocationId) -> Result<Option<AllocationRow>, StoreError> {
     tx.query_opt(GET, &[id.into()])?.as_ref().map(read).transpose()
+}
+
+/// What its owner wrote for cloud-init.
+pub fn user_data(tx: &mut Tx<'_>, id: &AllocationId) -> Result<Option<UserData>, StoreError> {
+    let Some(row) = tx.query_opt(USER_DATA, &[id.into()])? else { return Ok(None) };
+    let read = |text: &str| UserData::try_from(text.to_owned()).map_err(|error| row.corrupt(0, &error.to_string()));
+    row.opt_text(0)?.map(read).transpose()
+}
+
+/// Writes down what evidence says of it, without moving it.
+pub fn observe(
+    tx: &mut Tx<'_>,
+    stamp: &mut Stamp<'_>,
+    allocation: &AllocationRow,
+    observed: &str,
+    reason: Option<&str>,
+) -> Result<i64, StoreError> {
+    let params = [(&allocation.id).into(), allocation.version.into(), observed.into()];
+    record::changed(tx, stamp, OBSERVE, &params, allocation.change(What::Updated).because(reason))
 }
 
 /// One allocation, if this scope may see it.

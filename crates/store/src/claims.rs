@@ -90,8 +90,9 @@ const OF_ALLOCATION: &str = concat!(selected!(), " WHERE c.allocation_id = $1 OR
 const OF_SLOT: &str = concat!(selected!(), " WHERE c.slot_id = $1 ORDER BY c.fence DESC LIMIT $2");
 const LAST_EXCLUSIVE: &str =
     concat!(selected!(), " WHERE c.node_id = $1 AND c.kind = 'node_exclusive' ORDER BY c.fence DESC LIMIT 1");
+// The slots of a guest in the order in which orders name them: hosts know a guest by its first slot.
 const ACTIVE_ON_NODE: &str =
-    concat!(selected!(), " WHERE c.node_id = $1 AND c.active_mode IN ('sliced', 'exclusive') ORDER BY c.id");
+    concat!(selected!(), " WHERE c.node_id = $1 AND c.active_mode IN ('sliced', 'exclusive') ORDER BY c.slot_id, c.id");
 const ON_NODE: &str = concat!(selected!(), " WHERE c.node_id = $3 AND c.id > $1 ORDER BY c.id LIMIT $2");
 const OCCUPANCY_BETWEEN: &str = "SELECT node_id, mode FROM node_occupancy WHERE node_id BETWEEN $1 AND $2";
 const OCCUPANCY: &str = "SELECT mode FROM node_occupancy WHERE node_id = $1";

@@ -1,8 +1,9 @@
-//! What a host shows now that is not as it was approved, field by field, with when it was first and last seen. A drift that
-//! a later discovery no longer shows is forgotten; one that comes back begins anew.
+//! What a host shows now that is not as it was approved, field by field, with when it was first and last seen, and whose word
+//! it is. A drift that a later word of the same kind no longer has is forgotten; one that comes back begins anew.
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use model::supply::SaidBy;
 use model::{NodeId, SlotId, Timestamp};
 
 use crate::{Row, StoreError, Tx};
@@ -12,6 +13,8 @@ use crate::{Row, StoreError, Tx};
 pub struct DriftRow {
     /// The slot.
     pub slot_id: SlotId,
+    /// Whose word it is.
+    pub said_by: SaidBy,
     /// Which field.
     pub field: String,
     /// What happened to it, in a word.
@@ -45,17 +48,18 @@ pub struct DriftSeen {
 
 macro_rules! selected {
     () => {
-        "SELECT d.slot_id, d.field, d.kind, d.approved, d.seen, d.detail, d.first_us, d.last_us FROM slot_drifts d"
+        "SELECT d.slot_id, d.field, d.kind, d.approved, d.seen, d.detail, d.first_us, d.last_us, d.said_by \
+         FROM slot_drifts d"
     };
 }
-const OF_SLOT: &str = concat!(selected!(), " WHERE d.slot_id = $1 ORDER BY d.field, d.kind");
+const OF_SLOT: &str = concat!(selected!(), " WHERE d.slot_id = $1 ORDER BY d.field, d.kind, d.said_by");
 const OF_NODE: &str = concat!(
     selected!(),
-    " JOIN node_resource_slots s ON s.id = d.slot_id WHERE s.node_id = $1 ORDER BY d.slot_id, d.field, d.kind"
+    " JOIN node_resource_slots s ON s.id = d.slot_id WHERE s.node_id = $1 ORDER BY d.slot_id, d.field, d.kind, d.said_by"
 );
-const CLEAR: &str = "DELETE FROM slot_drifts WHERE slot_id = $1";
-const INSERT: &str = "INSERT INTO slot_drifts (slot_id, field, kind, approved, seen, detail, first_us, last_us) \
-    VALUES ($1, $2, $3, $4, $5, $6, $7, $8)";
+const CLEAR: &str = "DELETE FROM slot_drifts WHERE slot_id = $1 AND said_by = $2";
+const INSERT: &str = "INSERT INTO slot_drifts (slot_id, field, kind, approved, seen, detail, first_us, last_us, \
+    said_by) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)";
 
 fn read(row: &Row) -> Result<DriftRow, StoreError> {
     Ok(DriftRow {
@@ -67,6 +71,7 @@ fn read(row: &Row) -> Result<DriftRow, StoreError> {
         detail: row.text(5)?.to_owned(),
         first: row.timestamp(6)?,
         last: row.timestamp(7)?,
+        said_by: row.parse(8)?,
     })
 }
 
@@ -85,15 +90,24 @@ pub fn of_node(tx: &mut Tx<'_>, node_id: &NodeId) -> Result<BTreeMap<SlotId, Vec
     Ok(by_slot)
 }
 
-/// Writes down what is drifted on a slot now, in place of what was. Whatever was there before keeps when it was first
-/// seen. A field that drifts twice in the same way is written once.
-pub fn replace(tx: &mut Tx<'_>, slot_id: &SlotId, seen: &[DriftSeen], now: Timestamp) -> Result<(), StoreError> {
-    let before: BTreeMap<(String, String), Timestamp> =
-        of_slot(tx, slot_id)?.into_iter().map(|row| ((row.field, row.kind), row.first)).collect();
-    if before.is_empty() && seen.is_empty() {
-        return Ok(());
+/// Writes down what is drifted on a slot now, in place of what was said before by the same. Whatever was there before keeps
+/// when it was first seen. A field that drifts twice in the same way is written once. Answers whether anything is drifted,
+/// whoever says so.
+pub fn replace(
+    tx: &mut Tx<'_>,
+    slot_id: &SlotId,
+    said_by: SaidBy,
+    seen: &[DriftSeen],
+    now: Timestamp,
+) -> Result<bool, StoreError> {
+    let (own, others): (Vec<_>, Vec<_>) = of_slot(tx, slot_id)?.into_iter().partition(|row| row.said_by == said_by);
+    let drifted = !seen.is_empty() || !others.is_empty();
+    if own.is_empty() && seen.is_empty() {
+        return Ok(drifted);
     }
-    tx.execute(CLEAR, &[slot_id.into()])?;
+    let before: BTreeMap<(String, String), Timestamp> =
+        own.into_iter().map(|row| ((row.field, row.kind), row.first)).collect();
+    tx.execute(CLEAR, &[slot_id.into(), said_by.as_str().into()])?;
     let mut written = BTreeSet::new();
     for drift in seen {
         let key = (drift.field.clone(), drift.kind.clone());
@@ -110,8 +124,9 @@ pub fn replace(tx: &mut Tx<'_>, slot_id: &SlotId, seen: &[DriftSeen], now: Times
             drift.detail.as_str().into(),
             first.into(),
             now.into(),
+            said_by.as_str().into(),
         ];
         tx.execute(INSERT, &params)?;
     }
-    Ok(())
+    Ok(drifted)
 }

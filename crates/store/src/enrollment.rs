@@ -72,6 +72,9 @@ const INSERT: &str = "INSERT INTO enrollment_tokens (id, pool_id, node_name, har
 const GET: &str = concat!(selected!(), " WHERE id = $1");
 const BY_HASH: &str = concat!(selected!(), " WHERE secret_hash = $1");
 const LIST: &str = concat!(selected!(), " WHERE id > $1 ORDER BY id LIMIT $2");
+const BY_CREATOR: &str = concat!(selected!(), " WHERE created_by = $1 ORDER BY id");
+const UNUSED_FOR: &str =
+    concat!(selected!(), " WHERE node_name = $1 AND used_us IS NULL AND revoked_us IS NULL ORDER BY id");
 const SPEND: &str = "UPDATE enrollment_tokens SET used_us = $3, node_id = $4, version = version + 1 \
     WHERE id = $1 AND version = $2 AND used_us IS NULL AND revoked_us IS NULL AND expires_us > $3";
 const REVOKE: &str = "UPDATE enrollment_tokens SET revoked_us = $3, version = version + 1 \
@@ -122,6 +125,16 @@ pub fn find_by_hash(tx: &mut Tx<'_>, secret_hash: &str) -> Result<Option<Enrollm
 /// Tokens in id order, used ones too.
 pub fn list(tx: &mut Tx<'_>, page: Page<'_>) -> Result<Vec<EnrollmentTokenRow>, StoreError> {
     tx.query(LIST, &[page.after.into(), page.rows().into()])?.iter().map(read).collect()
+}
+
+/// The tokens that somebody made, oldest first.
+pub fn made_by(tx: &mut Tx<'_>, creator: &str) -> Result<Vec<EnrollmentTokenRow>, StoreError> {
+    tx.query(BY_CREATOR, &[creator.into()])?.iter().map(read).collect()
+}
+
+/// The tokens that could still bring in a host of this name, leaving aside how old they are.
+pub fn unused_for(tx: &mut Tx<'_>, node_name: &str) -> Result<Vec<EnrollmentTokenRow>, StoreError> {
+    tx.query(UNUSED_FOR, &[node_name.into()])?.iter().map(read).collect()
 }
 
 /// Uses a token for a node. `StaleVersion` when somebody else was quicker, or when it is not good any more.

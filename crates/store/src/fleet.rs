@@ -112,9 +112,10 @@ macro_rules! nodes {
 }
 macro_rules! slots {
     () => {
-        "SELECT s.id, s.node_id, s.profile, s.state, CAST(CASE WHEN s.gpu_pci_address IS NULL \
-         OR s.gpu_module_id IS NULL OR s.nvme_identity IS NULL OR s.mgmt_mac IS NULL OR s.private_ip IS NULL \
-         OR s.fabric_claim_mode <> 'per_slot_vf' OR s.fabric_vf_pci_address IS NULL THEN 0 ELSE 1 END AS BIGINT), \
+        "SELECT s.id, s.node_id, s.profile, s.state, CAST(CASE WHEN s.gpu_module_id IS NULL \
+         OR s.nvme_identity IS NULL OR s.mgmt_mac IS NULL OR s.private_ip IS NULL \
+         OR (s.profile <> 'lab-vm' AND (s.gpu_pci_address IS NULL OR s.fabric_claim_mode <> 'per_slot_vf' \
+         OR s.fabric_vf_pci_address IS NULL)) THEN 0 ELSE 1 END AS BIGINT), \
          s.gpu_module_id, s.numa_node, s.use_generation, s.version, s.drifted, s.state_since_us, s.pcie_switch, s.rail \
          FROM node_resource_slots s"
     };

@@ -8,7 +8,7 @@
 //! [`check_history`] reads every event and audit row as well.
 
 use model::event::Noun;
-use model::proof::{Expected, Proof};
+use model::proof::{Expected, Proof, WipeStep};
 use model::{NodeId, SlotId};
 
 use crate::{Row, StoreError, Tx, audit};
@@ -146,10 +146,23 @@ const STATE: &[Check] = &[
     },
     Check {
         invariant: "I10",
-        sql: "SELECT s.id, 'is available after use ' || CAST(s.use_generation AS TEXT) || ' without a proof of it' \
-              FROM node_resource_slots s LEFT JOIN wipe_proofs p ON p.slot_id = s.id \
-              AND p.use_generation = s.use_generation WHERE s.state = 'available' AND s.use_generation > 0 \
-              AND (p.slot_id IS NULL OR p.nonce IS DISTINCT FROM s.wipe_nonce) LIMIT $1",
+        sql: "SELECT s.id, 'is available after use ' || CAST(s.use_generation AS TEXT) || \
+              ' without a proof of it and without an override' FROM node_resource_slots s WHERE s.state = 'available' AND s.use_generation > 0 \
+              AND NOT EXISTS (SELECT 1 FROM wipe_proofs p WHERE p.slot_id = s.id \
+              AND p.use_generation = s.use_generation AND p.nonce = s.wipe_nonce) AND NOT EXISTS \
+              (SELECT 1 FROM wipe_overrides o WHERE o.slot_id = s.id AND o.use_generation = s.use_generation \
+              AND o.state = 'used') LIMIT $1",
+    },
+    Check {
+        invariant: "I10",
+        sql: "SELECT id, 'was asked for and decided by the same person' FROM wipe_overrides \
+              WHERE decided_by = requested_by LIMIT $1",
+    },
+    Check {
+        invariant: "I10",
+        sql: "SELECT id, CASE WHEN state = 'approved' THEN 'is approved and opened nothing' \
+              ELSE 'was decided after it had expired' END FROM wipe_overrides \
+              WHERE state = 'approved' OR decided_us >= expires_us LIMIT $1",
     },
     Check {
         invariant: "I19",
@@ -202,6 +215,17 @@ const STATE: &[Check] = &[
         invariant: "I21",
         sql: "SELECT k.id, 'is left in project ' || p.id || ', which is deleted' FROM ssh_keys k \
               JOIN projects p ON p.id = k.project_id WHERE p.state = 'deleted' LIMIT $1",
+    },
+    Check {
+        invariant: "I21",
+        sql: "SELECT i.id, 'leads to allocation ' || a.id || ', which is ' || a.state FROM ingresses i \
+              JOIN allocations a ON a.id = i.allocation_id WHERE a.state IN ('released', 'refused', 'failed') LIMIT $1",
+    },
+    Check {
+        invariant: "I26",
+        sql: "SELECT i.id, 'is in project ' || i.project_id || ', its allocation ' || a.id || ' in ' || a.project_id \
+              FROM ingresses i JOIN allocations a ON a.id = i.allocation_id \
+              WHERE a.tenant_id <> i.tenant_id OR a.project_id <> i.project_id LIMIT $1",
     },
     Check {
         invariant: "I26",
@@ -320,20 +344,23 @@ const VERSIONS: &str = "SELECT t.id, t.version, (SELECT COUNT(*) FROM events e W
       SELECT id, version FROM principals UNION ALL SELECT id, version FROM members UNION ALL \
       SELECT id, version FROM tokens UNION ALL SELECT id, version FROM ssh_keys UNION ALL \
       SELECT id, version FROM regions UNION ALL SELECT id, version FROM pools UNION ALL \
+      SELECT 'image/' || id, version FROM images UNION ALL SELECT 'image_key/' || key_id, version FROM image_keys UNION ALL \
       SELECT slug, version FROM slot_profiles UNION ALL SELECT id, version FROM skus UNION ALL \
       SELECT id, version FROM enrollment_tokens UNION ALL SELECT id, version FROM nodes UNION ALL \
+      SELECT id, version FROM wipe_overrides UNION ALL SELECT id, version FROM ingresses UNION ALL \
       SELECT id, version FROM node_resource_slots UNION ALL SELECT id, version FROM allocations UNION ALL SELECT id, version FROM node_tasks) AS t \
     WHERE t.version <> (SELECT COUNT(*) FROM events e WHERE e.subject_id = t.id AND e.object_version <= t.version) \
       OR EXISTS (SELECT 1 FROM events e WHERE e.subject_id = t.id AND e.object_version > t.version) LIMIT $1";
 
 /// Objects that are gone though no event says so; only what can be erased is looked at.
-const ERASED: &str = "SELECT e.subject_id, e.noun FROM events e WHERE e.noun IN ('region', 'pool', 'sku', 'ssh_key') \
+const ERASED: &str = "SELECT e.subject_id, e.noun FROM events e WHERE e.noun IN ('region', 'pool', 'sku', 'ssh_key', 'ingress') \
     AND e.change <> 'deleted' AND NOT EXISTS (SELECT 1 FROM events n WHERE n.subject_id = e.subject_id \
       AND n.object_version > e.object_version) \
     AND NOT EXISTS (SELECT 1 FROM regions r WHERE r.id = e.subject_id) \
     AND NOT EXISTS (SELECT 1 FROM pools p WHERE p.id = e.subject_id) \
     AND NOT EXISTS (SELECT 1 FROM skus s WHERE s.id = e.subject_id) \
-    AND NOT EXISTS (SELECT 1 FROM ssh_keys k WHERE k.id = e.subject_id) LIMIT $1";
+    AND NOT EXISTS (SELECT 1 FROM ssh_keys k WHERE k.id = e.subject_id) \
+    AND NOT EXISTS (SELECT 1 FROM ingresses i WHERE i.id = e.subject_id) LIMIT $1";
 
 /// The moves that were ever made.
 const MOVES: &str = "SELECT DISTINCT noun, state_from, state_to FROM events WHERE change = 'state_changed'";
@@ -342,11 +369,12 @@ const MOVES: &str = "SELECT DISTINCT noun, state_from, state_to FROM events WHER
 const MOVED: &str = "SELECT subject_id FROM events WHERE change = 'state_changed' AND noun = $1 \
     AND state_from IS NOT DISTINCT FROM $2 AND state_to IS NOT DISTINCT FROM $3 ORDER BY id LIMIT 1";
 
-/// Proofs that stand behind an available slot, page by page.
-const PROOFS: &str = "SELECT s.id, s.node_id, s.use_generation, s.wipe_nonce, n.public_key, p.body \
-    FROM node_resource_slots s JOIN wipe_proofs p ON p.slot_id = s.id AND p.use_generation = s.use_generation \
-    JOIN nodes n ON n.id = s.node_id WHERE s.id > $1 AND s.state = 'available' AND s.use_generation > 0 \
-    ORDER BY s.id LIMIT $2";
+/// Proofs that stand behind an available slot, page by page, each with the key and the disk it was taken with: a host may
+/// have been enrolled again since, and a clean slot may have got another disk.
+const PROOFS: &str = "SELECT s.id, s.node_id, s.use_generation, s.wipe_nonce, p.public_key, p.body, p.disk_identity, \
+    s.gpu_pci_address, s.fabric_vf_pci_address FROM node_resource_slots s JOIN wipe_proofs p ON p.slot_id = s.id \
+    AND p.use_generation = s.use_generation AND p.nonce = s.wipe_nonce \
+    WHERE s.id > $1 AND s.state = 'available' AND s.use_generation > 0 ORDER BY s.id LIMIT $2";
 
 /// Checks everything.
 pub fn check_all(tx: &mut Tx<'_>, rules: &Rules<'_>) -> Result<Vec<Violation>, StoreError> {
@@ -452,7 +480,10 @@ fn proof_fault(row: &Row, rules: &Rules<'_>) -> Result<Option<String>, StoreErro
         node_id: &node_id,
         slot_id: &slot_id,
         use_generation: row.int(2)?,
+        // What was proved before disks were named stays proved.
+        disk_identity: row.text(6)?,
         nonce: row.opt_text(3)?.unwrap_or(""),
+        steps: &WipeStep::needed(row.opt_text(7)?.is_some(), row.opt_text(8)?.is_some()),
     };
     let signed = (rules.proof_signed)(row.text(4)?, &proof);
     Ok(proof.fault(&expected, signed).map(|fault| format!("its proof is no proof: {fault}")))

@@ -34,6 +34,14 @@ pub const MIGRATIONS: &[Migration] = &[
     Migration { version: 4, name: "allocations", sql: include_str!("../migrations/0004_allocations.sql") },
     Migration { version: 5, name: "enrollment", sql: include_str!("../migrations/0005_enrollment.sql") },
     Migration { version: 6, name: "placement", sql: include_str!("../migrations/0006_placement.sql") },
+    Migration { version: 7, name: "runtime", sql: include_str!("../migrations/0007_runtime.sql") },
+    Migration { version: 8, name: "streams", sql: include_str!("../migrations/0008_streams.sql") },
+    Migration {
+        version: 9,
+        name: "proofs_and_ingress",
+        sql: include_str!("../migrations/0009_proofs_and_ingress.sql"),
+    },
+    Migration { version: 10, name: "machines", sql: include_str!("../migrations/0010_machines.sql") },
 ];
 
 const HISTORY: &str = "CREATE TABLE IF NOT EXISTS schema_migrations (

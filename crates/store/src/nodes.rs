@@ -3,7 +3,7 @@
 //! state, entered by the driver like any other.
 
 use model::event::{Change as What, Noun};
-use model::supply::{GpuModel, NodeDesired, NodeState};
+use model::supply::{GpuModel, NodeDesired, NodeProfile, NodeState};
 use model::time::MICROS_PER_SECOND;
 use model::{NodeId, PoolId, Timestamp};
 
@@ -55,6 +55,14 @@ pub struct NodeRow {
     pub agent_boot: i64,
     /// The process that its agent is now.
     pub agent_session: String,
+    /// Which machine it is, and whose.
+    pub machine: Option<MachineRef>,
+    /// The mark under which the platform's own host was installed on that machine.
+    pub machine_mark: Option<String>,
+    /// Since when the machine is a tenant's. Its agent has no identity until its host is enrolled again.
+    pub handed_over: Option<Timestamp>,
+    /// What it is being turned into, and since when.
+    pub converting: Option<(NodeProfile, Timestamp)>,
     /// Whether its agent has been heard of lately.
     pub state: NodeState,
     /// Waits, looks and faults.
@@ -65,7 +73,27 @@ pub struct NodeRow {
     pub created: Timestamp,
 }
 
+/// A machine at its provider.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct MachineRef {
+    /// Who has it.
+    pub provider: String,
+    /// Its id there.
+    pub machine_id: String,
+}
+
+// What stands in the place of a key while a tenant has the machine: no signature and no certificate can match it.
+macro_rules! no_key {
+    () => {
+        "handed-over:"
+    };
+}
+
 impl NodeRow {
+    /// Whether nobody can speak for it now: a tenant has the machine, and its host was not enrolled again yet.
+    pub fn is_without_identity(&self) -> bool {
+        self.public_key.starts_with(no_key!())
+    }
     /// What a wait is checked against.
     pub fn seen(&self) -> Seen<'_> {
         Seen { id: self.id.as_str(), version: self.version, look: self.life.look }
@@ -104,7 +132,8 @@ macro_rules! selected {
             "SELECT n.id, n.pool_id, n.name, n.gpu_model, n.public_key, n.partitions, n.last_seen_us, ",
             "n.use_generation, n.state, n.version, n.created_us, n.number, n.pool_number, n.hardware_serial, ",
             "n.desired, n.desired_reason, n.profiles, n.promoted_us, n.readiness, n.readiness_us, n.agent_version, ",
-            "n.agent_boot, n.agent_session, ",
+            "n.agent_boot, n.agent_session, n.provider, n.machine_id, n.machine_mark, n.handed_over_us, ",
+            "n.converting_to, n.converting_us, ",
             life_columns!("n"),
             " FROM nodes n"
         )
@@ -144,18 +173,38 @@ const SET_AGENT: &str = "UPDATE nodes SET agent_version = $3, agent_boot = $4, a
 const AGENTS: &str = "SELECT id, agent_boot, agent_session FROM nodes ORDER BY id";
 const SET_AGENT_VERSION: &str = "UPDATE nodes SET agent_version = $2 WHERE id = $1";
 const NOTE_REVOKED: &str = "UPDATE nodes SET version = version + 1 WHERE id = $1 AND version = $2";
+const SET_MACHINE: &str = "UPDATE nodes SET provider = $3, machine_id = $4, machine_mark = NULL, version = version + 1 \
+    WHERE id = $1 AND version = $2 AND handed_over_us IS NULL";
+const SET_MACHINE_MARK: &str =
+    "UPDATE nodes SET machine_mark = $3, version = version + 1 WHERE id = $1 AND version = $2";
+const HAND_OVER: &str = concat!(
+    "UPDATE nodes SET handed_over_us = COALESCE(handed_over_us, $3), machine_mark = NULL, public_key = '",
+    no_key!(),
+    "' || id, agent_boot = 0, agent_session = '', last_seen_us = NULL, readiness = NULL, readiness_us = NULL, look_us = $3, ",
+    "version = version + 1 WHERE id = $1 AND version = $2"
+);
+const TAKE_BACK: &str = "UPDATE nodes SET handed_over_us = NULL, look_us = $3, version = version + 1 \
+    WHERE id = $1 AND version = $2 AND handed_over_us IS NOT NULL";
+const SET_CONVERTING: &str = "UPDATE nodes SET converting_to = $3, converting_us = $4, look_us = $5, version = version + 1 \
+    WHERE id = $1 AND version = $2";
+const CONVERTED: &str = "UPDATE nodes SET converting_to = NULL, converting_us = NULL, profiles = $3, promoted_us = NULL, \
+    readiness = NULL, readiness_us = NULL, version = version + 1 WHERE id = $1 AND version = $2";
+const BY_MACHINE: &str = concat!(selected!(), " WHERE n.provider = $1 AND n.machine_id = $2");
+const OF_PROVIDER: &str = concat!(selected!(), " WHERE n.provider = $3 AND n.id > $1 ORDER BY n.id LIMIT $2");
 const SET_PARTITIONS: &str = "UPDATE nodes SET partitions = $3, version = version + 1 WHERE id = $1 AND version = $2";
 const SET_FOUND: &str = "UPDATE nodes SET partitions = $3, readiness = $4, readiness_us = $5, hardware_serial = $6, \
     version = version + 1 WHERE id = $1 AND version = $2";
 // One document of {node id: micros}. A late heartbeat never moves time back; a node that was not online is looked at. An
 // online node need not be looked at before its lease could run out, so its look is pushed on when it comes near: a healthy
 // fleet is never looked at. A look that is due, or as good as due, stays:
-// somebody may have asked for it. So does one that failed before.
+// somebody may have asked for it. So does one that failed before, and one of a node that is being turned into something else.
 const HEARTBEATS: &str = "UPDATE nodes SET last_seen_us = CAST(CAST(beat.value AS TEXT) AS BIGINT), \
     look_us = CASE WHEN state = 'online' AND look_us > $3 AND look_us < $4 AND faults = 0 \
+    AND converting_to IS NULL \
     THEN CAST(CAST(beat.value AS TEXT) AS BIGINT) + $5 \
     WHEN state = 'online' THEN look_us WHEN look_us <= $2 THEN look_us - 1 ELSE $2 END \
     FROM json_each(json(CAST($1 AS TEXT))) AS beat WHERE nodes.id = beat.key \
+    AND nodes.public_key NOT LIKE 'handed-over:%' \
     AND (last_seen_us IS NULL OR last_seen_us < CAST(CAST(beat.value AS TEXT) AS BIGINT))";
 // Sooner than this a look is somebody's wish.
 const SOON_S: i64 = 2;
@@ -185,7 +234,14 @@ fn read(row: &Row) -> Result<NodeRow, StoreError> {
         agent_version: row.text(20)?.to_owned(),
         agent_boot: row.int(21)?,
         agent_session: row.text(22)?.to_owned(),
-        life: Life::read(row, 23)?,
+        machine: match (row.opt_text(23)?, row.opt_text(24)?) {
+            (Some(provider), Some(id)) => Some(MachineRef { provider: provider.to_owned(), machine_id: id.to_owned() }),
+            _ => None,
+        },
+        machine_mark: row.opt_text(25)?.map(str::to_owned),
+        handed_over: row.opt_timestamp(26)?,
+        converting: row.opt_parse(27)?.zip(row.opt_timestamp(28)?),
+        life: Life::read(row, 29)?,
     })
 }
 
@@ -372,6 +428,76 @@ pub fn set_agent_version(tx: &mut Tx<'_>, id: &NodeId, version: &str) -> Result<
 pub fn note_revoked(tx: &mut Tx<'_>, stamp: &mut Stamp<'_>, node: &NodeRow) -> Result<i64, StoreError> {
     let params = [(&node.id).into(), node.version.into()];
     record::changed(tx, stamp, NOTE_REVOKED, &params, node.change(What::Updated).because(Some("identity_revoked")))
+}
+
+/// The node that is this machine.
+pub fn by_machine(tx: &mut Tx<'_>, machine: &MachineRef) -> Result<Option<NodeRow>, StoreError> {
+    let params = [machine.provider.as_str().into(), machine.machine_id.as_str().into()];
+    tx.query_opt(BY_MACHINE, &params)?.as_ref().map(read).transpose()
+}
+
+/// The nodes that are machines of a provider, in id order.
+pub fn of_provider(tx: &mut Tx<'_>, provider: &str, page: Page<'_>) -> Result<Vec<NodeRow>, StoreError> {
+    tx.query(OF_PROVIDER, &[page.after.into(), page.rows().into(), provider.into()])?.iter().map(read).collect()
+}
+
+/// Says which machine a node is. `StaleVersion` when it was changed since, or when a tenant has its machine.
+pub fn set_machine(
+    tx: &mut Tx<'_>,
+    stamp: &mut Stamp<'_>,
+    node: &NodeRow,
+    machine: Option<&MachineRef>,
+) -> Result<i64, StoreError> {
+    let params = [
+        (&node.id).into(),
+        node.version.into(),
+        machine.map(|machine| machine.provider.as_str()).into(),
+        machine.map(|machine| machine.machine_id.as_str()).into(),
+    ];
+    record::changed(tx, stamp, SET_MACHINE, &params, node.change(What::Updated).because(Some("machine")))
+}
+
+/// Notes under which mark the platform's own host was installed.
+pub fn set_machine_mark(tx: &mut Tx<'_>, stamp: &mut Stamp<'_>, node: &NodeRow, mark: &str) -> Result<i64, StoreError> {
+    let params = [(&node.id).into(), node.version.into(), mark.into()];
+    record::changed(tx, stamp, SET_MACHINE_MARK, &params, node.change(What::Updated).because(Some("machine_installed")))
+}
+
+/// Gives the machine to a tenant: from here on nobody speaks for the node, and what was known of its host is not known
+/// any more. Its certificates are the caller's matter, in the same transaction.
+pub fn hand_over(tx: &mut Tx<'_>, stamp: &mut Stamp<'_>, node: &NodeRow) -> Result<i64, StoreError> {
+    let params = [(&node.id).into(), node.version.into(), stamp.now.into()];
+    record::changed(tx, stamp, HAND_OVER, &params, node.change(What::Updated).because(Some("handed_over")))
+}
+
+/// The machine is the platform's again.
+pub fn take_back(tx: &mut Tx<'_>, stamp: &mut Stamp<'_>, node: &NodeRow) -> Result<i64, StoreError> {
+    let params = [(&node.id).into(), node.version.into(), stamp.now.into()];
+    record::changed(tx, stamp, TAKE_BACK, &params, node.change(What::Updated).because(Some("taken_back")))
+}
+
+/// Begins to turn a node into something else, or gives that up.
+pub fn set_converting(
+    tx: &mut Tx<'_>,
+    stamp: &mut Stamp<'_>,
+    node: &NodeRow,
+    to: Option<NodeProfile>,
+) -> Result<i64, StoreError> {
+    let params = [
+        (&node.id).into(),
+        node.version.into(),
+        to.map(NodeProfile::as_str).into(),
+        to.map(|_| stamp.now).into(),
+        stamp.now.into(),
+    ];
+    let reason = if to.is_some() { "converting" } else { "conversion_ended" };
+    record::changed(tx, stamp, SET_CONVERTING, &params, node.change(What::Updated).because(Some(reason)))
+}
+
+/// The node has become what it was turned into. Whatever let it be cut into slices has to be shown again.
+pub fn converted(tx: &mut Tx<'_>, stamp: &mut Stamp<'_>, node: &NodeRow, profiles: &str) -> Result<i64, StoreError> {
+    let params = [(&node.id).into(), node.version.into(), profiles.into()];
+    record::changed(tx, stamp, CONVERTED, &params, node.change(What::Updated).because(Some("converted")))
 }
 
 /// Writes down heartbeats that were collected in memory; says how many nodes they moved. A node is good for `lease_s`

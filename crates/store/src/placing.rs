@@ -12,7 +12,7 @@ use std::sync::Arc;
 use model::allocation::State;
 use model::event::{Change as What, Noun};
 use model::sku::CapacityShape;
-use model::supply::{FabricClaimMode, NodeDesired, NodeState, OccupancyMode, SlotState};
+use model::supply::{FabricClaimMode, LAB_PROFILE, NodeDesired, NodeState, OccupancyMode, SlotState};
 use model::tenancy;
 use model::{AllocationId, NodeId, PoolId, ProjectId, RegionId, SkuId, SlotId, TenantId, Timestamp};
 
@@ -351,13 +351,16 @@ fn read_slot(row: &Row) -> Result<ChosenSlot, StoreError> {
         version: row.int(15)?,
         last_end: row.opt_timestamp(16)?,
     };
-    slot.complete = slot.gpu_pci_address.is_some()
+    // Only a laboratory's slot does without a GPU and a fabric function.
+    let has_devices = slot.profile == LAB_PROFILE
+        || (slot.gpu_pci_address.is_some()
+            && mode == FabricClaimMode::PerSlotVf
+            && slot.fabric_vf_pci_address.is_some());
+    slot.complete = has_devices
         && slot.gpu_module_id.is_some()
         && slot.nvme_identity.is_some()
         && row.opt_text(10)?.is_some()
         && row.opt_text(11)?.is_some()
-        && mode == FabricClaimMode::PerSlotVf
-        && slot.fabric_vf_pci_address.is_some()
         && row.opt_int(13)?.is_some();
     Ok(slot)
 }

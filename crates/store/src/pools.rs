@@ -79,6 +79,7 @@ const INSERT: &str = "INSERT INTO pools (id, region_id, slug, name, gpu_model, s
     created_us) VALUES ($1, $2, $3, $4, $5, $6, $8, 1, $7)";
 const GET: &str = concat!(selected!(), " WHERE id = $1");
 const BY_SLUG: &str = concat!(selected!(), " WHERE slug = $1");
+const LIST_SOLD: &str = concat!(selected!(), " WHERE id > $1 AND gpu_model <> 'lab' ORDER BY id LIMIT $2");
 const LIST: &str =
     concat!(selected!(), " WHERE id > $1 AND (CAST($3 AS TEXT) IS NULL OR region_id = $3) ORDER BY id LIMIT $2");
 const UPDATE: &str = "UPDATE pools SET name = $3, slices_enabled = $4, private_range = $5, version = version + 1 \
@@ -122,6 +123,11 @@ pub fn get(tx: &mut Tx<'_>, id: &PoolId) -> Result<Option<PoolRow>, StoreError> 
 /// The pool with this slug.
 pub fn by_slug(tx: &mut Tx<'_>, slug: &Slug) -> Result<Option<PoolRow>, StoreError> {
     tx.query_opt(BY_SLUG, &[slug.as_str().into()])?.as_ref().map(read).transpose()
+}
+
+/// Pools in id order, without a laboratory's.
+pub fn list_sold(tx: &mut Tx<'_>, page: Page<'_>) -> Result<Vec<PoolRow>, StoreError> {
+    tx.query(LIST_SOLD, &[page.after.into(), page.rows().into()])?.iter().map(read).collect()
 }
 
 /// Pools in id order, of one region where one is given.

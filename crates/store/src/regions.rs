@@ -20,6 +20,8 @@ pub struct RegionRow {
     pub name: DisplayName,
     /// Whether anything new is placed in it.
     pub enabled: bool,
+    /// Who owns ways in and what may be used, as JSON; nobody and nothing when absent.
+    pub ingress: Option<String>,
     /// Raised by one with every change.
     pub version: i64,
     /// When it was recorded.
@@ -34,7 +36,7 @@ impl RegionRow {
 
 macro_rules! selected {
     () => {
-        "SELECT id, slug, name, enabled, version, created_us FROM regions"
+        "SELECT id, slug, name, enabled, version, created_us, ingress FROM regions"
     };
 }
 
@@ -44,6 +46,7 @@ const GET: &str = concat!(selected!(), " WHERE id = $1");
 const BY_SLUG: &str = concat!(selected!(), " WHERE slug = $1");
 const LIST: &str = concat!(selected!(), " WHERE id > $1 ORDER BY id LIMIT $2");
 const UPDATE: &str = "UPDATE regions SET name = $3, enabled = $4, version = version + 1 WHERE id = $1 AND version = $2";
+const SET_INGRESS: &str = "UPDATE regions SET ingress = $3, version = version + 1 WHERE id = $1 AND version = $2";
 const DELETE: &str = "DELETE FROM regions WHERE id = $1 AND version = $2";
 
 fn read(row: &Row) -> Result<RegionRow, StoreError> {
@@ -54,6 +57,7 @@ fn read(row: &Row) -> Result<RegionRow, StoreError> {
         enabled: row.flag(3)?,
         version: row.int(4)?,
         created: row.timestamp(5)?,
+        ingress: row.opt_text(6)?.map(str::to_owned),
     })
 }
 
@@ -95,6 +99,17 @@ pub fn update(
 ) -> Result<i64, StoreError> {
     let params = [(&region.id).into(), region.version.into(), name.as_str().into(), enabled.into()];
     record::changed(tx, stamp, UPDATE, &params, region.change(What::Updated))
+}
+
+/// Says who owns ways in and what may be used, or that nobody does.
+pub fn set_ingress(
+    tx: &mut Tx<'_>,
+    stamp: &mut Stamp<'_>,
+    region: &RegionRow,
+    settings: Option<&str>,
+) -> Result<i64, StoreError> {
+    let params = [(&region.id).into(), region.version.into(), settings.into()];
+    record::changed(tx, stamp, SET_INGRESS, &params, region.change(What::Updated).because(Some("ingress_settings")))
 }
 
 /// Erases a region that nothing refers to; otherwise `ForeignKeyViolation`.

@@ -71,6 +71,7 @@ pub(crate) const OF_KEYS: &str =
     concat!(selected!(), " WHERE id IN (SELECT given.key FROM json_each(json(CAST($1 AS TEXT))) AS given)");
 const GET: &str = concat!(selected!(), " WHERE id = $1");
 const BY_SLUG: &str = concat!(selected!(), " WHERE slug = $1");
+const LIST_SOLD: &str = concat!(selected!(), " WHERE id > $1 AND gpu_model <> 'lab' ORDER BY id LIMIT $2");
 const LIST: &str = concat!(selected!(), " WHERE id > $1 ORDER BY id LIMIT $2");
 const OF_PROFILE: &str = concat!(selected!(), " WHERE profile = $1 ORDER BY id");
 const OF_MODEL: &str = concat!(selected!(), " WHERE gpu_model = $1 AND enabled = 1 ORDER BY slug LIMIT $2");
@@ -147,6 +148,11 @@ pub fn of_profile(tx: &mut Tx<'_>, profile: &Slug) -> Result<Vec<SkuRow>, StoreE
 /// The SKUs of a GPU model that can be launched, by short name.
 pub fn for_sale(tx: &mut Tx<'_>, gpu_model: GpuModel, limit: i64) -> Result<Vec<SkuRow>, StoreError> {
     tx.query(OF_MODEL, &[gpu_model.as_str().into(), limit.into()])?.iter().map(read).collect()
+}
+
+/// SKUs in id order, without a laboratory's.
+pub fn list_sold(tx: &mut Tx<'_>, page: Page<'_>) -> Result<Vec<SkuRow>, StoreError> {
+    tx.query(LIST_SOLD, &[page.after.into(), page.rows().into()])?.iter().map(read).collect()
 }
 
 /// SKUs in id order.

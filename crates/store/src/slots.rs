@@ -7,7 +7,8 @@
 //! ```
 //!
 //! Two rules are in the statements themselves, whoever calls: a slot is reserved only out of `available`, and becomes
-//! `available` only unused or with a stored proof for its current use that answers its current challenge.
+//! `available` only unused, with a stored proof for its current use that answers its current challenge, or with an override
+//! of its current use that a second operator has just approved.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -229,9 +230,12 @@ const ENTER: &str = concat!(
     life_begins_anew!("$4"),
     ", version = version + 1 WHERE id = $1 AND version = $2 AND ($3 <> 'available' OR use_generation = 0 OR EXISTS ",
     "(SELECT 1 FROM wipe_proofs p WHERE p.slot_id = node_resource_slots.id ",
-    "AND p.use_generation = node_resource_slots.use_generation AND p.nonce = node_resource_slots.wipe_nonce))"
+    "AND p.use_generation = node_resource_slots.use_generation AND p.nonce = node_resource_slots.wipe_nonce) ",
+    "OR EXISTS (SELECT 1 FROM wipe_overrides o WHERE o.slot_id = node_resource_slots.id ",
+    "AND o.use_generation = node_resource_slots.use_generation AND o.state = 'approved'))"
 );
 
+// What is for sale may stay so: it was proved clean, or two operators said so.
 // Only what nobody holds: a slot that is claimed keeps the devices it was claimed with.
 const REAPPROVE: &str = concat!(
     "UPDATE node_resource_slots SET state = $3, gpu_pci_address = $5, gpu_uuid = $6, gpu_module_id = $7, ",
@@ -240,7 +244,7 @@ const REAPPROVE: &str = concat!(
     "rail = $18, ",
     life_begins_anew!("$4"),
     ", version = version + 1 WHERE id = $1 AND version = $2 AND state IN ('disabled', 'available', 'cleanup_blocked') ",
-    "AND ($3 <> 'available' OR use_generation = 0 OR EXISTS (SELECT 1 FROM wipe_proofs p ",
+    "AND ($3 <> 'available' OR use_generation = 0 OR state = 'available' OR EXISTS (SELECT 1 FROM wipe_proofs p ",
     "WHERE p.slot_id = node_resource_slots.id AND p.use_generation = node_resource_slots.use_generation ",
     "AND p.nonce = node_resource_slots.wipe_nonce))"
 );
@@ -422,8 +426,8 @@ pub fn enter_all(
     record::changed_all(tx, stamp, &rows, &changes)
 }
 
-/// Moves a slot to a state. Into `available` only unused, or with a stored proof for this use that answers the
-/// challenge; otherwise `StaleVersion`, and the slot stays where it is.
+/// Moves a slot to a state. Into `available` only unused, with a stored proof for this use that answers the challenge, or
+/// with an approved override of this use; otherwise `StaleVersion`, and the slot stays where it is.
 pub fn enter(
     tx: &mut Tx<'_>,
     stamp: &mut Stamp<'_>,
@@ -499,8 +503,8 @@ pub fn having(tx: &mut Tx<'_>, marks: &Marks) -> Result<Vec<SlotRow>, StoreError
     Ok(found.into_values().collect())
 }
 
-/// Gives a slot that nobody holds other devices, and moves it to the state they allow. Into `available` under the same
-/// rule as everywhere: unused, or proved clean. `StaleVersion` when it has moved on or is held.
+/// Gives a slot that nobody holds other devices, and moves it to the state they allow. Into `available` only
+/// unused, proved clean, or out of it. `StaleVersion` when it has moved on or is held.
 pub fn reapprove(
     tx: &mut Tx<'_>,
     stamp: &mut Stamp<'_>,

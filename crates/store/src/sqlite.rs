@@ -53,7 +53,17 @@ pub(crate) struct SqliteSession {
 /// Holds a file for this process; dropping it lets go.
 #[derive(Debug)]
 pub(crate) struct FileHold {
-    _file: File,
+    file: File,
+}
+
+impl Drop for FileHold {
+    /// Closing alone is not enough: a child process that is being started has a copy of the file until it runs its program,
+    /// and the lock lives as long as any copy.
+    fn drop(&mut self) {
+        if let Err(error) = self.file.unlock() {
+            tracing::warn!(%error, "the lock of an embedded store ends with this process");
+        }
+    }
 }
 
 impl FileHold {
@@ -78,7 +88,7 @@ impl FileHold {
         }
         let named = file.set_len(0).and_then(|()| writeln!(file, "{}", std::process::id()));
         named.map_err(|error| refused(error.to_string()))?;
-        Ok(Self { _file: file })
+        Ok(Self { file })
     }
 }
 

@@ -32,8 +32,8 @@ pub struct TaskRow {
     pub fence: Fence,
     /// Where it stands.
     pub state: TaskState,
-    /// The slots it touches.
-    pub slots: Vec<TaskSlot>,
+    /// What to do, with all that is needed for it.
+    pub input: TaskInput,
     /// The last word of the agent while it works.
     pub progress: Option<String>,
     /// The answer.
@@ -68,20 +68,14 @@ impl TaskRow {
     pub fn seen(&self) -> Seen<'_> {
         Seen { id: self.id.as_str(), version: self.version, look: self.life.look }
     }
+    /// The slots it touches; none when it is about the host itself.
+    pub fn slots(&self) -> &[TaskSlot] {
+        self.input.slots()
+    }
     /// The order as the agent receives it.
-    pub fn order(&self) -> Result<Task, StoreError> {
-        let guest = || match &self.served {
-            Some(served) => Ok(GuestOrder { allocation_id: served.allocation_id.clone(), slots: self.slots.clone() }),
-            None => Err(StoreError::Corrupt { column: "allocation_id".into(), why: "this order needs one".into() }),
-        };
-        let input = match self.kind {
-            TaskKind::SliceVmProvision => TaskInput::SliceVmProvision(guest()?),
-            TaskKind::SliceVmRelease => TaskInput::SliceVmRelease(guest()?),
-            TaskKind::SliceTopologyDiscover => TaskInput::SliceTopologyDiscover {},
-            TaskKind::NodeReadiness => TaskInput::NodeReadiness {},
-        };
-        let (id, node_id) = (self.id.clone(), self.node_id.clone());
-        Ok(Task { id, node_id, input, fence: self.fence, deadline: self.deadline })
+    pub fn order(&self) -> Task {
+        let (id, node_id, input) = (self.id.clone(), self.node_id.clone(), self.input.clone());
+        Task { id, node_id, input, fence: self.fence, deadline: self.deadline }
     }
     fn entering(&self, state: TaskState) -> Change<'_> {
         Change::of(Noun::Task, What::StateChanged, self.id.as_str(), self.version + 1)
@@ -99,9 +93,29 @@ pub struct TaskNew<'a> {
     pub owner: Option<(&'a TenantId, &'a ProjectId)>,
 }
 
-#[derive(Serialize, Deserialize)]
-struct Input {
+// How orders were kept before they carried more than slots.
+#[derive(Deserialize)]
+struct OnlySlots {
     slots: Vec<TaskSlot>,
+}
+
+fn read_input(row: &Row, kind: TaskKind, allocation_id: Option<AllocationId>) -> Result<TaskInput, StoreError> {
+    let text = row.text(10)?;
+    let corrupt = |why: &dyn std::fmt::Display| row.corrupt(10, &why.to_string());
+    let error = match serde_json::from_str::<TaskInput>(text) {
+        Ok(input) if input.kind() == kind => return Ok(input),
+        Ok(input) => return Err(corrupt(&format!("is a {}, not a {kind}", input.kind()))),
+        Err(error) => error,
+    };
+    let Ok(OnlySlots { slots }) = serde_json::from_str(text) else { return Err(corrupt(&error)) };
+    let guest = allocation_id.map(|allocation_id| GuestOrder { allocation_id, slots, guest: None });
+    match (kind, guest) {
+        (TaskKind::SliceVmProvision, Some(guest)) => Ok(TaskInput::SliceVmProvision(guest)),
+        (TaskKind::SliceVmRelease, Some(guest)) => Ok(TaskInput::SliceVmRelease(guest)),
+        (TaskKind::SliceTopologyDiscover, None) => Ok(TaskInput::SliceTopologyDiscover {}),
+        (TaskKind::NodeReadiness, None) => Ok(TaskInput::NodeReadiness {}),
+        _ => Err(corrupt(&error)),
+    }
 }
 
 macro_rules! selected {
@@ -126,10 +140,19 @@ const INSERT: &str = "INSERT INTO node_tasks (id, node_id, allocation_id, kind, 
     attempt, state, state_since_us, input, deadline_us, look_us, version, created_us) \
     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $11, 1, $9)";
 const GET: &str = concat!(selected!(), " WHERE k.id = $1");
-const OPEN_FOR_NODE: &str =
-    concat!(selected!(), " WHERE k.node_id = $1 AND k.state IN ('pending', 'delivered') ORDER BY k.id LIMIT $2");
+const OPEN_FOR_NODE: &str = concat!(
+    selected!(),
+    " WHERE k.node_id = $1 AND k.state IN ('pending', 'delivered') \
+    AND k.kind NOT IN ('machine.deploy', 'machine.reclaim') ORDER BY k.id LIMIT $2"
+);
+const OPEN_FOR_PROVIDERS: &str = concat!(
+    selected!(),
+    " WHERE k.state IN ('pending', 'delivered') AND k.kind IN ('machine.deploy', 'machine.reclaim') ORDER BY k.id LIMIT $1"
+);
+const FOR_PROVIDER_OF_NODE: &str = "SELECT id FROM node_tasks WHERE node_id = $1 \
+    AND kind IN ('machine.deploy', 'machine.reclaim') ORDER BY id DESC LIMIT $2";
 const NODES_WITH_OPEN: &str = "SELECT node_id, CAST(MAX(CASE WHEN state = 'pending' THEN 1 ELSE 0 END) AS BIGINT) FROM node_tasks \
-    WHERE state IN ('pending', 'delivered') GROUP BY node_id ORDER BY node_id";
+    WHERE state IN ('pending', 'delivered') AND kind NOT IN ('machine.deploy', 'machine.reclaim') GROUP BY node_id ORDER BY node_id";
 const OF_NODE: &str = concat!(selected!(), " WHERE k.node_id = $3 AND k.id > $1 ORDER BY k.id LIMIT $2");
 const LATEST: &str =
     concat!(selected!(), " WHERE k.allocation_id = $1 AND k.kind = $2 ORDER BY k.attempt DESC LIMIT 1");
@@ -141,6 +164,8 @@ const LATEST_OF_NODE: &str = concat!(
 const PROGRESS: &str = "UPDATE node_tasks SET progress = $3 WHERE id = $1 AND node_id = $2 \
     AND state IN ('pending', 'delivered')";
 const BEGIN_STEP: &str = "UPDATE node_tasks SET progress = $3, version = version + 1 WHERE id = $1 AND version = $2 \
+    AND state IN ('pending', 'delivered')";
+const WAIT_LONGER: &str = "UPDATE node_tasks SET deadline_us = $2 WHERE id = $1 AND deadline_us < $2 \
     AND state IN ('pending', 'delivered')";
 const FINISH: &str = concat!(
     "UPDATE node_tasks SET state = $3, output = $5, ",
@@ -155,7 +180,8 @@ const EXPIRE: &str = concat!(
 );
 
 fn read(row: &Row) -> Result<TaskRow, StoreError> {
-    let input: Input = serde_json::from_str(row.text(10)?).map_err(|error| row.corrupt(10, &error.to_string()))?;
+    let kind = row.parse(5)?;
+    let allocation_id = row.opt_text(2)?.map(|_| row.parse(2)).transpose()?;
     let result = match row.opt_text(12)? {
         None => None,
         Some(text) => Some(serde_json::from_str(text).map_err(|error| row.corrupt(12, &error.to_string()))?),
@@ -169,10 +195,10 @@ fn read(row: &Row) -> Result<TaskRow, StoreError> {
                 Some(Served { allocation_id: row.parse(2)?, tenant_id: row.parse(3)?, project_id: row.parse(4)? })
             }
         },
-        kind: row.parse(5)?,
+        kind,
         fence: Fence { incarnation: row.int(6)?, generation: row.int(7)?, attempt: row.int(8)? },
         state: row.parse(9)?,
-        slots: input.slots,
+        input: read_input(row, kind, allocation_id)?,
         progress: row.opt_text(11)?.map(str::to_owned),
         result,
         deadline: row.timestamp(13)?,
@@ -193,14 +219,14 @@ pub fn insert(tx: &mut Tx<'_>, stamp: &mut Stamp<'_>, new: TaskNew<'_>) -> Resul
     let params = [
         (&task.id).into(),
         (&task.node_id).into(),
-        task.input.guest().map(|order| &order.allocation_id).into(),
+        task.input.allocation_id().into(),
         task.kind().as_str().into(),
         task.fence.incarnation.into(),
         task.fence.generation.into(),
         task.fence.attempt.into(),
         state.into(),
         stamp.now.into(),
-        json(&Input { slots: task.slots().to_vec() })?.into(),
+        json(&task.input)?.into(),
         task.deadline.into(),
     ];
     let change = Change::of(Noun::Task, What::Created, task.id.as_str(), 1)
@@ -217,6 +243,16 @@ pub fn get(tx: &mut Tx<'_>, id: &TaskId) -> Result<Option<TaskRow>, StoreError> 
 /// The orders that a node has yet to answer, oldest first.
 pub fn open_for_node(tx: &mut Tx<'_>, node_id: &NodeId, limit: i64) -> Result<Vec<TaskRow>, StoreError> {
     tx.query(OPEN_FOR_NODE, &[node_id.into(), limit.into()])?.iter().map(read).collect()
+}
+
+/// Orders to the providers of machines that were not ended yet, oldest first, of the whole fleet.
+pub fn open_for_providers(tx: &mut Tx<'_>, limit: i64) -> Result<Vec<TaskRow>, StoreError> {
+    tx.query(OPEN_FOR_PROVIDERS, &[limit.into()])?.iter().map(read).collect()
+}
+
+/// The orders to the provider of a node's machine, ended ones too, newest first.
+pub fn for_provider_of_node(tx: &mut Tx<'_>, node_id: &NodeId, limit: i64) -> Result<Vec<TaskId>, StoreError> {
+    tx.query(FOR_PROVIDER_OF_NODE, &[node_id.into(), limit.into()])?.iter().map(|row| row.parse(0)).collect()
 }
 
 /// The nodes that have orders to answer, each with whether one of them was not handed out yet. One query for the whole
@@ -267,6 +303,11 @@ pub fn deliver_all(tx: &mut Tx<'_>, stamp: &mut Stamp<'_>, tasks: &[TaskRow]) ->
 /// node.
 pub fn progress(tx: &mut Tx<'_>, id: &TaskId, node_id: &NodeId, progress: &str) -> Result<bool, StoreError> {
     Ok(tx.execute(PROGRESS, &[id.into(), node_id.into(), progress.into()])? == 1)
+}
+
+/// Waits longer for an open order, because its agent is at work; no transition. A deadline never comes nearer.
+pub fn wait_longer(tx: &mut Tx<'_>, id: &TaskId, deadline: Timestamp) -> Result<bool, StoreError> {
+    Ok(tx.execute(WAIT_LONGER, &[id.into(), deadline.into()])? == 1)
 }
 
 /// Stores the word of an agent that it has come to another step of an order, and tells everybody who follows it.

@@ -68,6 +68,8 @@ text_enum! {
         IommuUnknown = "iommu_unknown",
         /// The device can be handed over only together with one that is not in the slot.
         IommuShared = "iommu_shared",
+        /// A laboratory's slots have no such device.
+        NotInLab = "not_in_lab",
     }
 }
 
@@ -100,6 +102,9 @@ pub struct SlotRequest {
     /// The smallest disk that it may have.
     #[serde(default)]
     pub min_disk_bytes: u64,
+    /// Whether it is a laboratory's: then it has neither a GPU nor a fabric function, and a file for a disk.
+    #[serde(default)]
+    pub is_lab: bool,
 }
 
 /// A slot that exists already, on this node or another.
@@ -152,10 +157,14 @@ pub fn validate(
     let places = verdict.shapes();
     verdict.taken(discovery, others);
     if let Some(discovery) = discovery {
-        verdict.gpu(discovery, places.gpu);
-        verdict.disk(discovery, grants);
-        verdict.fabric(discovery, places.function);
-        verdict.isolation(discovery, places);
+        if request.is_lab {
+            verdict.lab_disk(discovery);
+        } else {
+            verdict.gpu(discovery, places.gpu);
+            verdict.disk(discovery, grants);
+            verdict.fabric(discovery, places.function);
+            verdict.isolation(discovery, places);
+        }
     }
     verdict.refusals.sort();
     verdict.refusals
@@ -204,6 +213,9 @@ impl Verdict<'_> {
     }
 
     fn missing(&mut self) {
+        if self.request.is_lab {
+            return self.missing_in_lab();
+        }
         let devices = &self.request.devices;
         if devices.fabric_claim_mode != FabricClaimMode::PerSlotVf {
             self.refuse(
@@ -223,6 +235,50 @@ impl Verdict<'_> {
                 detail,
                 "a value; the candidate of this GPU has one to suggest",
             );
+        }
+    }
+
+    /// A laboratory's slot has a disk and addresses, and must not have what a sold one has.
+    fn missing_in_lab(&mut self) {
+        let devices = self.request.devices.clone();
+        for field in devices.missing_of(false, false) {
+            let accepted = "a value; the candidate of this disk has one to suggest";
+            self.refuse(field.into(), ApprovalRule::Missing, format!("`{field}` is missing."), accepted);
+        }
+        let given = [
+            (SlotField::GpuPciAddress, known(&devices.gpu_pci_address).is_some()),
+            (SlotField::FabricVfPciAddress, known(&devices.fabric_vf_pci_address).is_some()),
+            (SlotField::FabricClaimMode, devices.fabric_claim_mode != FabricClaimMode::None),
+        ];
+        for (field, given) in given {
+            if given {
+                let detail = format!("`{field}` is given, and the slot is a laboratory's.");
+                self.refuse(field, ApprovalRule::NotInLab, detail, "nothing; slots with GPUs are in other pools");
+            }
+        }
+    }
+
+    fn lab_disk(&mut self, discovery: &Discovery) {
+        let Some(identity) = known(&self.request.devices.nvme_identity) else { return };
+        let field = SlotField::NvmeIdentity;
+        let Some(disk) = discovery.lab_disk_with(identity) else {
+            let there = choices(discovery.lab_disks.iter().map(|disk| disk.identity.clone()));
+            let detail = format!("The node has no loop device with the identity {identity}.");
+            self.refuse(field, ApprovalRule::NotOnNode, detail, there);
+            return;
+        };
+        let (size, least) = (disk.size_bytes, self.request.min_disk_bytes);
+        if size < least {
+            let detail = format!("The disk has {size} bytes, less than the slot's profile asks for.");
+            self.refuse(field, ApprovalRule::DiskTooSmall, detail, format!("a disk of at least {least} bytes"));
+        }
+        if !discovery.mounts_known {
+            let detail = "It cannot be seen what is mounted on this node.";
+            self.refuse(field, ApprovalRule::DiskStateUnknown, detail, "a node whose mounts can be read");
+        }
+        if !disk.used_for.is_empty() {
+            let detail = format!("The host uses {}: {}.", disk.device, disk.used_for.join(", "));
+            self.refuse(field, ApprovalRule::DiskMounted, detail, "a disk that nobody uses");
         }
     }
 
@@ -292,7 +348,8 @@ impl Verdict<'_> {
         let fields: [(SlotField, Option<&str>, bool, Theirs); 6] = [
             (SlotField::GpuPciAddress, known(&devices.gpu_pci_address), true, |o| &o.devices.gpu_pci_address),
             (SlotField::GpuUuid, uuid.as_deref(), false, |o| &o.gpu_uuid),
-            (SlotField::NvmeIdentity, known(&devices.nvme_identity), false, |o| &o.devices.nvme_identity),
+            // Files of two hosts may have one path; real disks have names of their own.
+            (SlotField::NvmeIdentity, known(&devices.nvme_identity), self.request.is_lab, |o| &o.devices.nvme_identity),
             (SlotField::MgmtMac, known(&devices.mgmt_mac), false, |o| &o.devices.mgmt_mac),
             (SlotField::PrivateIp, known(&devices.private_ip), false, |o| &o.devices.private_ip),
             (SlotField::FabricVfPciAddress, known(&devices.fabric_vf_pci_address), true, |o| {

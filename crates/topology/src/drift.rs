@@ -31,6 +31,10 @@ text_enum! {
         DiskMounted = "disk_mounted",
         /// The link is slower or narrower than it was.
         LinkDegraded = "link_degraded",
+        /// The host refused to build on it.
+        Refused = "refused",
+        /// The host found something on it that it left alone.
+        Quarantined = "quarantined",
     }
 }
 
@@ -182,6 +186,9 @@ fn link_text(link: PciLink) -> String {
 
 fn disk(approved: &ApprovedSlot, discovery: &Discovery, drifts: &mut Vec<Drift>) {
     let Some(identity) = &approved.devices.nvme_identity else { return };
+    if identity.starts_with(LAB_DISK) {
+        return lab_disk(identity, discovery, drifts);
+    }
     let mut push = |kind, approved: String, seen: Option<String>, detail: String| {
         drifts.push(Drift { field: SlotField::NvmeIdentity, kind, approved, seen, detail });
     };
@@ -222,6 +229,22 @@ fn disk(approved: &ApprovedSlot, discovery: &Discovery, drifts: &mut Vec<Drift>)
         let detail = format!("The host uses the disk {identity}: {seen}.");
         push(DriftKind::DiskMounted, "not used by the host".into(), Some(seen), detail);
     }
+}
+
+/// How the identity of a laboratory's disk begins; no real disk calls itself that.
+const LAB_DISK: &str = "loop:";
+
+fn lab_disk(identity: &str, discovery: &Discovery, drifts: &mut Vec<Drift>) {
+    let (kind, before, seen, detail) = match discovery.lab_disk_with(identity) {
+        None => (DriftKind::Gone, identity, None, format!("No loop device is on {identity} any more.")),
+        Some(disk) if !disk.used_for.is_empty() => {
+            let seen = disk.used_for.join(", ");
+            let detail = format!("The host uses {identity}: {seen}.");
+            (DriftKind::DiskMounted, "not used by the host", Some(seen), detail)
+        }
+        Some(_) => return,
+    };
+    drifts.push(Drift { field: SlotField::NvmeIdentity, kind, approved: before.to_owned(), seen, detail });
 }
 
 fn held_for_guest(disk: &NvmeDisk) -> bool {

@@ -5,7 +5,7 @@
 //! into facts, [`readiness`] says what is missing for slices, [`candidate`] proposes slots with the names of [`suggest`],
 //! [`locality`] tells which slots hang together,
 //! [`approval`] is the one place where a slot is refused, and [`drift`] tells what changed since. Partitions are whatever
-//! the node reported, checked for sense once and kept as data. Trees of simulated hosts are in [`simulated`] and nowhere
+//! the node reported, checked for sense once and kept as data. A laboratory's hosts have their own rules in [`lab`]. Trees of simulated hosts are in [`simulated`] and nowhere
 //! else.
 //!
 //! ```text
@@ -21,6 +21,7 @@ pub mod candidate;
 pub mod capture;
 pub mod discovery;
 pub mod drift;
+pub mod lab;
 pub mod locality;
 pub mod manifest;
 pub mod partitions;
@@ -36,6 +37,7 @@ pub use approval::{ApprovalRule, DiskGrant, DiskGrantKind, Refusal, SlotRequest,
 pub use candidate::{Candidate, candidates};
 pub use discovery::{Discovery, discover};
 pub use drift::{ApprovedSlot, Drift, DriftKind, drift};
+pub use lab::{lab_candidates, lab_partitions, required_by};
 pub use locality::{Locality, locality};
 pub use partitions::{ModuleId, Partitions, PartitionsFault};
 pub use pci::PciAddress;

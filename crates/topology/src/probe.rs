@@ -16,6 +16,8 @@ pub const FABRIC: &str = "probe/fabric_manager.json";
 pub const TOOLS: &str = "probe/tools.json";
 /// Where [`ImageCacheProbe`] lies.
 pub const IMAGE_CACHE: &str = "probe/image_cache.json";
+/// Where [`LabProbe`] lies. Only an agent that was started for a laboratory writes it.
+pub const LAB: &str = "probe/lab.json";
 /// Where [`CaptureReport`] lies.
 pub const CAPTURE: &str = "probe/capture.json";
 
@@ -185,6 +187,26 @@ pub struct ImageCacheProbe {
     pub path: String,
     /// Room left.
     pub free_bytes: u64,
+}
+
+/// The loop devices of a laboratory's host.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct LabProbe {
+    /// Each with the file behind it.
+    pub loop_devices: Vec<LoopDevice>,
+}
+
+/// One loop device.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct LoopDevice {
+    /// Its name below `/dev`, such as `loop3`.
+    pub name: String,
+    /// The file behind it, as a path without links.
+    pub backing_file: String,
+    /// How long it is.
+    pub size_bytes: u64,
 }
 
 /// What a capture wanted to take and could not.

@@ -57,6 +57,13 @@ text_enum! {
     }
 }
 
+impl ReadinessCheckName {
+    /// Whether slices need it; the others are for information.
+    pub const fn is_needed_for_slices(self) -> bool {
+        !matches!(self, Self::SecureBoot | Self::PendingReboot)
+    }
+}
+
 text_enum! {
     /// How a check came out.
     ReadinessState {
@@ -172,7 +179,7 @@ fn check(name: ReadinessCheckName, d: &Discovery) -> ReadinessCheck {
     ReadinessCheck {
         check: name,
         state: outcome.state,
-        required: !matches!(name, Name::SecureBoot | Name::PendingReboot),
+        required: name.is_needed_for_slices(),
         detail: outcome.detail,
         remedy: outcome.remedy,
         reboot_required: outcome.reboot,

@@ -105,18 +105,23 @@ impl SlotDevices {
     /// Everything that is still unknown, in a fixed order; empty means complete. A blank text is unknown, and so is
     /// the fabric function of a slot whose mode gives it none.
     pub fn missing(&self) -> Vec<DeviceField> {
+        self.missing_of(true, true)
+    }
+
+    /// The same for a slot that may do without a GPU, or without a fabric function. Each has a number all the same.
+    pub fn missing_of(&self, needs_gpu: bool, needs_fabric: bool) -> Vec<DeviceField> {
         let known = |text: &Option<String>| text.as_deref().is_some_and(|text| !text.trim().is_empty());
         let fabric = self.fabric_claim_mode == FabricClaimMode::PerSlotVf && known(&self.fabric_vf_pci_address);
         DeviceField::ALL
             .iter()
             .copied()
             .filter(|field| !match field {
-                DeviceField::GpuPciAddress => known(&self.gpu_pci_address),
+                DeviceField::GpuPciAddress => !needs_gpu || known(&self.gpu_pci_address),
                 DeviceField::GpuModuleId => self.gpu_module_id.is_some(),
                 DeviceField::NvmeIdentity => known(&self.nvme_identity),
                 DeviceField::MgmtMac => known(&self.mgmt_mac),
                 DeviceField::PrivateIp => known(&self.private_ip),
-                DeviceField::FabricVfPciAddress => fabric,
+                DeviceField::FabricVfPciAddress => !needs_fabric || fabric,
                 DeviceField::NumaNode => self.numa_node.is_some(),
             })
             .collect()

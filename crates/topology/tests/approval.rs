@@ -28,7 +28,13 @@ fn request(discovery: &Discovery, at: usize) -> SlotRequest {
     let range = "10.64.0.0/12".parse().unwrap();
     let naming = Naming { node_number: 1, pool_number: 0, pool_range: Some(range) };
     let candidate = candidates(discovery, &naming).swap_remove(at);
-    SlotRequest { devices: candidate.devices, gpu_uuid: candidate.gpu_uuid, pool_range: Some(range), min_disk_bytes: 0 }
+    SlotRequest {
+        devices: candidate.devices,
+        gpu_uuid: candidate.gpu_uuid,
+        pool_range: Some(range),
+        min_disk_bytes: 0,
+        is_lab: false,
+    }
 }
 
 fn taken(request: &SlotRequest, same_node: bool) -> TakenSlot {
@@ -330,6 +336,63 @@ fn what_is_handed_over_may_not_drag_a_stranger_along() {
     };
     ungrouped("0000:18:00.0").refuses(Field::GpuPciAddress, Rule::IommuUnknown);
     ungrouped("0000:19:00.1").refuses(Field::FabricVfPciAddress, Rule::IommuUnknown);
+}
+
+/// A laboratory's slot on the same host, of which an agent told the loop devices.
+fn lab() -> Case {
+    let tell = |tree: &mut topology::Tree| {
+        let told = r#"{"loop_devices":[{"name":"loop3","backing_file":"/lab/a.img","size_bytes":1073741824},
+            {"name":"loop4","backing_file":"/lab/b.img","size_bytes":1073741824},
+            {"name":"loop5","backing_file":"/lab/b.img","size_bytes":1073741824}]}"#;
+        tree.insert_file(topology::probe::LAB, told).unwrap();
+    };
+    Case::after(tell).with(|case| {
+        let naming = Naming { node_number: 1, pool_number: 0, pool_range: case.request.pool_range };
+        let proposed = topology::lab_candidates(case.discovery.as_ref().unwrap(), &naming, &Default::default());
+        assert_eq!(proposed.len(), 1, "a file behind two devices is nobody's disk");
+        case.request.devices = proposed[0].devices.clone();
+        (case.request.gpu_uuid, case.request.is_lab) = (None, true);
+        case.others.clear();
+    })
+}
+
+#[test]
+fn a_laboratorys_slot_is_a_file_and_nothing_that_is_sold() {
+    assert_eq!(lab().validate(), []);
+    let changed = |change: fn(&mut topology::SlotDevices)| lab().with(|case| change(&mut case.request.devices));
+    changed(|devices| devices.gpu_pci_address = Some("0000:18:00.0".into()))
+        .refuses(Field::GpuPciAddress, Rule::NotInLab);
+    changed(|devices| devices.fabric_vf_pci_address = Some("0000:19:00.1".into()))
+        .refuses(Field::FabricVfPciAddress, Rule::NotInLab);
+    changed(|devices| devices.fabric_claim_mode = FabricClaimMode::PerSlotVf)
+        .refuses(Field::FabricClaimMode, Rule::NotInLab);
+    changed(|devices| devices.nvme_identity = None).refuses(Field::NvmeIdentity, Rule::Missing);
+    changed(|devices| devices.nvme_identity = Some("loop:/lab/c.img".into()))
+        .refuses(Field::NvmeIdentity, Rule::NotOnNode);
+    lab().with(|case| case.request.min_disk_bytes = 1 << 31).refuses(Field::NvmeIdentity, Rule::DiskTooSmall);
+    // A real disk is no laboratory's, and a file is nobody else's.
+    let real = Case::good().disk();
+    let wanted = lab().with(|case| case.request.devices.nvme_identity = Some(real.clone()));
+    wanted.refuses(Field::NvmeIdentity, Rule::NotOnNode);
+    Case::good()
+        .with(|case| {
+            case.discovery = lab().discovery;
+            case.request.devices.nvme_identity = Some("loop:/lab/a.img".into());
+        })
+        .refuses(Field::NvmeIdentity, Rule::NotOnNode);
+}
+
+#[test]
+fn a_loop_device_that_is_gone_or_mounted_is_a_drift() {
+    let case = lab();
+    let mut discovery = case.discovery.clone().unwrap();
+    let approved = topology::ApprovedSlot::at_approval(case.request.devices.clone(), None, &discovery);
+    assert_eq!(topology::drift(&approved, &discovery), []);
+    discovery.lab_disks[0].used_for.push("mounted at /mnt".into());
+    assert_eq!(topology::drift(&approved, &discovery)[0].kind, topology::DriftKind::DiskMounted);
+    lab().with(|case| case.discovery = Some(discovery.clone())).refuses(Field::NvmeIdentity, Rule::DiskMounted);
+    discovery.lab_disks.clear();
+    assert_eq!(topology::drift(&approved, &discovery)[0].kind, topology::DriftKind::Gone);
 }
 
 #[test]

@@ -445,7 +445,7 @@ proptest! {
                 devices: candidate.devices,
                 gpu_uuid: candidate.gpu_uuid,
                 pool_range: None,
-                min_disk_bytes: 0,
+                min_disk_bytes: 0, is_lab: false,
             };
             let _ = topology::validate(&request, Some(&found), Some(&readiness), &[], &[]);
         }

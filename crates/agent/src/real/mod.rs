@@ -1,19 +1,33 @@
-//! The real host: what it shows of itself is read from its files and from a few fixed programs; guests come later.
+//! The real host: what it shows of itself is read from its files and from a few fixed programs. Whatever changes it is done by
+//! another process, because it takes rights that a program that talks to the network must not have: see [`root_hands`].
 //!
 //! Looking never changes anything, and never waits for ever: a file that hangs or a program that does not end is left out,
 //! with a note. There is no shell anywhere; the programs that are asked are named in the sources, with their arguments.
 
 pub mod ask;
 pub mod fabric;
+pub mod hostd_hands;
+pub mod lab;
 pub mod nvidia_smi;
 pub mod root;
+pub mod root_hands;
 pub mod tools;
 
-use crate::host::{Effect, Guest, Host, HostFault, SlotUse};
-use model::proof::WipeStep;
+use crate::host::{Effect, Guest, Host, HostFault, Watch};
+use model::{
+    AllocationId,
+    image::ImageSpec,
+    proof::WipeStep,
+    runtime::{GuestSeen, PlanReport, ReconcileReport},
+    task::{GuestOrder, PlanOrder, ReconcileOrder, TaskSlot},
+};
 use root::DiskRoot;
+use root_hands::RootHands;
 use serde::Serialize;
-use std::path::{Path, PathBuf};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 use topology::{
     Tree,
     capture::{Probes, capture},
@@ -22,19 +36,35 @@ use topology::{
 };
 
 /// Where guest images are kept unless somebody says otherwise.
-pub const IMAGE_CACHE: &str = "/var/lib/gpuaas-agent/images";
+pub const IMAGE_CACHE: &str = "/var/lib/gpuaas-hostd/images";
 
-/// A host that can be looked at.
+/// A host that can be looked at, and with somebody's help changed.
 #[derive(Debug, Clone)]
 pub struct RealHost {
     root: PathBuf,
     image_cache: PathBuf,
+    lab: bool,
+    hands: Option<Arc<dyn RootHands>>,
 }
 
 impl RealHost {
     /// This machine, when the root is `/`; otherwise a captured tree that lies in a directory.
     pub fn new(root: &Path, image_cache: &Path) -> Self {
-        Self { root: root.to_owned(), image_cache: image_cache.to_owned() }
+        Self { root: root.to_owned(), image_cache: image_cache.to_owned(), lab: false, hands: None }
+    }
+
+    /// The same, with somebody who may change it.
+    #[must_use]
+    pub fn with_hands(mut self, hands: Arc<dyn RootHands>) -> Self {
+        self.hands = Some(hands);
+        self
+    }
+
+    /// The same; of a laboratory, loop devices are shown as well.
+    #[must_use]
+    pub fn with_lab(mut self, lab: bool) -> Self {
+        self.lab = lab;
+        self
     }
 
     /// Whether this is the machine itself, so that programs can be asked.
@@ -51,6 +81,7 @@ impl RealHost {
             answer(&mut tree, probe::FABRIC, Some(&fabric::probe()))?;
             answer(&mut tree, probe::TOOLS, Some(&tools::probe()))?;
             answer(&mut tree, probe::IMAGE_CACHE, tools::image_cache(&self.image_cache).as_ref())?;
+            answer(&mut tree, probe::LAB, self.lab.then(|| lab::probe(&self.root)).as_ref())?;
         }
         Ok(tree)
     }
@@ -72,20 +103,46 @@ fn answer(tree: &mut Tree, path: &str, probed: Option<&impl Serialize>) -> Resul
 // Said instead of doing half of it: the control plane sees the reason, and the slot stays unsold.
 const NO_GUESTS: &str = "This version of the agent cannot run guests.";
 
+impl RealHost {
+    fn hands(&self) -> Result<&dyn RootHands, HostFault> {
+        self.hands.as_deref().ok_or_else(|| HostFault::new(NO_GUESTS))
+    }
+}
+
 impl Host for RealHost {
-    fn provision(&mut self, _: &Effect) -> Result<(), HostFault> {
-        Err(HostFault::new(NO_GUESTS))
+    fn provision(&self, effect: &Effect, order: &GuestOrder, watch: &dyn Watch) -> Result<GuestSeen, HostFault> {
+        self.hands()?.provision(effect, order, watch)
     }
-    fn stop_guest(&mut self, _: &Effect, _: &Guest) -> Result<(), HostFault> {
-        Err(HostFault::new(NO_GUESTS))
+    fn stop_guest(&self, effect: &Effect, guest: &Guest, watch: &dyn Watch) -> Result<String, HostFault> {
+        self.hands()?.stop_guest(effect, guest, watch)
     }
-    fn wipe_step(&mut self, _: &Effect, _: &SlotUse, _: WipeStep) -> Result<String, HostFault> {
-        Err(HostFault::new(NO_GUESTS))
+    fn wipe_step(
+        &self,
+        effect: &Effect,
+        slot: &TaskSlot,
+        step: WipeStep,
+        watch: &dyn Watch,
+    ) -> Result<String, HostFault> {
+        self.hands()?.wipe_step(effect, slot, step, watch)
     }
     fn capture(&self) -> Result<Tree, HostFault> {
         self.tree().map_err(|fault| HostFault::new(format!("The host shows more than can be kept: {fault}.")))
     }
     fn guests(&self) -> Result<Vec<Guest>, HostFault> {
-        Ok(vec![])
+        self.hands.as_ref().map_or(Ok(vec![]), |hands| hands.guests())
+    }
+    fn plan(&self, order: &PlanOrder) -> Result<PlanReport, HostFault> {
+        self.hands()?.plan(order)
+    }
+    fn reconcile(
+        &self,
+        order: &ReconcileOrder,
+        busy: &[AllocationId],
+        watch: &dyn Watch,
+    ) -> Result<ReconcileReport, HostFault> {
+        self.hands()?.reconcile(order, busy, watch)
+    }
+    fn prefetch(&self, image: &ImageSpec, watch: &dyn Watch) -> Result<(), HostFault> {
+        self.hands()?.prefetch(image, watch)
     }
 }

@@ -12,9 +12,13 @@ use address::ServerAddress;
 use api::node_plane::SESSION_HEADER;
 use bytes::Bytes;
 use credential::Credential;
-use http::{HeaderMap, Method, Request, StatusCode, header};
+use http::{HeaderMap, HeaderValue, Method, Request, StatusCode, header};
 use http_body_util::{BodyExt, Full, Limited};
-use hyper::client::conn::http1::{self, SendRequest};
+use hyper::{
+    body::Incoming,
+    client::conn::http1::{self, SendRequest},
+    upgrade::Upgraded,
+};
 use hyper_util::rt::TokioIo;
 use rustls::{ClientConfig, crypto::ring, pki_types::ServerName, version::TLS13};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
@@ -121,6 +125,52 @@ impl Client {
         self.call(Method::GET, path, Bytes::new(), Duration::ZERO).await.map(|_| ())
     }
 
+    /// Turns a connection of its own into a stream: bytes both ways, and nothing else.
+    pub async fn upgrade(&mut self, path: &str, protocol: &'static str) -> Result<TokioIo<Upgraded>, CallFault> {
+        let mut sender = self.connect().await?;
+        let mut request = self.request(Method::POST, path, Bytes::new())?;
+        let headers = request.headers_mut();
+        headers.insert(header::CONNECTION, HeaderValue::from_static("upgrade"));
+        headers.insert(header::UPGRADE, HeaderValue::from_static(protocol));
+        let exchange = async {
+            let response = sender.send_request(request).await.map_err(broken)?;
+            if response.status() == StatusCode::SWITCHING_PROTOCOLS {
+                return hyper::upgrade::on(response).await.map_err(broken);
+            }
+            let (parts, body) = response.into_parts();
+            let bytes = Limited::new(body, ANSWER_BYTES_MAX).collect().await;
+            let bytes = bytes.map_err(|error| CallFault::Garbled(error.to_string()))?.to_bytes();
+            Err(refusal(parts.status, &bytes))
+        };
+        let late = |_| Err(CallFault::Unreachable("no answer in time".to_owned()));
+        timeout(ANSWER_TIME_MAX, exchange).await.unwrap_or_else(late).map(TokioIo::new)
+    }
+
+    /// Begins to read something long, from some byte on, over a connection of its own.
+    pub async fn download(&mut self, path: &str, from: u64) -> Result<Incoming, CallFault> {
+        let mut sender = self.connect().await?;
+        let mut request = self.request(Method::GET, path, Bytes::new())?;
+        if from > 0 {
+            let range = HeaderValue::from_str(&format!("bytes={from}-"));
+            request.headers_mut().insert(header::RANGE, range.map_err(|error| CallFault::Garbled(error.to_string()))?);
+        }
+        let exchange = async {
+            let response = sender.send_request(request).await.map_err(broken)?;
+            let (parts, body) = response.into_parts();
+            match parts.status {
+                StatusCode::OK if from == 0 => return Ok(body),
+                StatusCode::PARTIAL_CONTENT if from > 0 => return Ok(body),
+                StatusCode::OK => return Err(CallFault::Garbled("all of it came, and not the rest".to_owned())),
+                _ => (),
+            }
+            let bytes = Limited::new(body, ANSWER_BYTES_MAX).collect().await;
+            let bytes = bytes.map_err(|error| CallFault::Garbled(error.to_string()))?.to_bytes();
+            Err(refusal(parts.status, &bytes))
+        };
+        let late = |_| Err(CallFault::Unreachable("no answer in time".to_owned()));
+        timeout(ANSWER_TIME_MAX, exchange).await.unwrap_or_else(late)
+    }
+
     /// The server's clock, as it stood in its last answer.
     pub fn server_date(&self) -> Option<&str> {
         self.server_date.as_deref()
@@ -176,7 +226,7 @@ impl Client {
         let (sender, connection) =
             opened.await.map_err(|_| CallFault::Unreachable("no connection in time".to_owned()))??;
         // Ends with the connection; what went wrong is told to whoever waits for an answer.
-        tokio::spawn(connection);
+        tokio::spawn(connection.with_upgrades());
         Ok(sender)
     }
 

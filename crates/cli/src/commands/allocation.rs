@@ -8,6 +8,7 @@ use api::{
     },
     operation::OperationView,
     placement::DecisionList,
+    stream::StreamList,
     tenancy::ProjectPath,
     timeline::{TimelineEntry, TimelineQuery, TimelineShow},
 };
@@ -66,6 +67,12 @@ pub enum AllocationCommand {
         /// Go on until it has ended
         #[arg(short, long)]
         follow: bool,
+    },
+    /// Who was or is in an allocation's guest: streams, and how they ended
+    #[command(after_help = examples!["gpuaas allocation streams alc_01jh2n6f4zw8q9r0s1t2v3x4y5"])]
+    Streams {
+        /// Id of the allocation
+        allocation: AllocationId,
     },
     /// Rename or label an allocation, or say whether it may be launched again elsewhere
     #[command(after_help = examples!["gpuaas allocation update alc_01jh2n6f4zw8q9r0s1t2v3x4y5 --may-recreate true", "gpuaas allocation update alc_01jh2n6f4zw8q9r0s1t2v3x4y5 --label team=vision"])]
@@ -139,11 +146,20 @@ pub async fn run(session: &Session, command: AllocationCommand) -> Result<(), Fa
             session.print_list(&table::ALLOCATIONS, all)
         }
         AllocationCommand::Show { allocation } => {
-            session.print(&session.show::<AllocationShow>(AllocationPath { allocation_id: allocation }).await?)
+            let view = session.show::<AllocationShow>(AllocationPath { allocation_id: allocation }).await?;
+            session.print(&view)?;
+            if view.access.is_some() {
+                session.note(&format!("connect with: gpuaas ssh {}", view.id));
+            }
+            Ok(())
         }
         AllocationCommand::Why { allocation } => {
             let path = AllocationPath { allocation_id: allocation };
             session.print_list(&table::DECISIONS, session.list::<DecisionList, _>(path).await?)
+        }
+        AllocationCommand::Streams { allocation } => {
+            let path = AllocationPath { allocation_id: allocation };
+            session.print_list(&table::STREAMS, session.list::<StreamList, _>(path).await?)
         }
         AllocationCommand::Timeline { allocation, follow } => {
             timeline(session, AllocationPath { allocation_id: allocation }, follow).await

@@ -4,7 +4,10 @@ use clap::Args;
 use control::{Ports, auditor, bootstrap as first};
 use model::{PrincipalId, TokenId, identity::PlatformRole, number::TokenLifetimeS, text::Email};
 use serde::Serialize;
-use std::time::Duration;
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
 use store::{Db, DbConfig, Stamp, StoreError, principals};
 
 use crate::{
@@ -33,6 +36,15 @@ fn store_address(text: &str) -> Result<String, String> {
 }
 
 impl Database {
+    /// The folder that an embedded store is in; none for one that is elsewhere, or nowhere.
+    pub fn folder(&self) -> Option<PathBuf> {
+        let path = Path::new(self.database.strip_prefix("sqlite:")?);
+        if path == Path::new(":memory:") {
+            return None;
+        }
+        Some(path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new(".")).to_owned())
+    }
+
     /// How to open it.
     pub fn config(&self, ports: &Ports) -> DbConfig {
         DbConfig { now: ports.now(), ..DbConfig::new(&self.database) }

@@ -7,15 +7,21 @@ use control::{
     agents::AgentsConfig,
     authority::Authority,
     http::{HttpConfig, Rate},
+    providers::{Patience, Provider},
+    streams::{GatewayConfig, RecordingConfig},
 };
 use model::identity::Role;
-use sim::dev::{DevSeed, Pace, seed_dev, spawn_fleet};
+use sim::{
+    dev::{DevSeed, Pace, seed_dev, spawn_fleet_on},
+    metal::{self, Metal},
+};
 use std::{
     fs::{File, TryLockError},
     io::ErrorKind,
     net::SocketAddr,
     path::{Path, PathBuf},
     sync::Arc,
+    time::Duration,
 };
 
 use crate::{
@@ -23,7 +29,7 @@ use crate::{
     commands::{
         authority::authority_failure,
         database::Database,
-        serve::{Ending, Logging, Replica, Setup, announce, open, open_authority},
+        serve::{CONSOLE, Ending, Logging, Replica, Setup, announce, image_files, open, open_authority},
     },
     failure::Failure,
     output,
@@ -99,7 +105,7 @@ fn forget(folder: &Path) -> Result<(), Failure> {
             _ => {}
         }
     }
-    for name in [FLEET, AUTHORITY] {
+    for name in [FLEET, AUTHORITY, CONSOLE] {
         let inner = folder.join(name);
         match std::fs::remove_dir_all(&inner) {
             Err(error) if error.kind() != ErrorKind::NotFound => return Err(cannot(&inner, &error)),
@@ -118,6 +124,31 @@ async fn authority(folder: &Path, ports: &Ports, db: &store::Db) -> Result<Arc<A
         Authority::create(&folder, ports).map_err(|fault| authority_failure(&fault))?;
     }
     open_authority(folder, None, db).await
+}
+
+/// How often machines are looked at: people watch.
+const MACHINES_EVERY: Duration = Duration::from_millis(200);
+
+fn patience() -> Patience {
+    Patience { look_s: 1, pause_s_max: 5, sync_s: 30, ..Patience::default() }
+}
+
+/// The provider of the hosts that are sold whole.
+async fn metal(
+    db: &store::Db,
+    ports: &Ports,
+    authority: Option<&Arc<Authority>>,
+    instant: bool,
+) -> Result<Option<(Metal, Provider)>, Failure> {
+    let Some(authority) = authority.cloned() else { return Ok(None) };
+    let (db, ports) = (db.clone(), ports.clone());
+    let opened =
+        tokio::task::spawn_blocking(move || Metal::open(&db, &ports, authority, metal::timings(instant))).await;
+    let failed = |why: String| Failure::Local(format!("the simulated machines could not be put together: {why}"));
+    let metal = opened.map_err(|error| failed(error.to_string()))?.map_err(|error| failed(error.to_string()))?;
+    // Simulated hosts have no network between them and this process.
+    let provider = metal.provider("https://localhost").map_err(|error| failed(error.to_string()))?;
+    Ok(Some((metal, provider)))
 }
 
 /// The folder, made for its owner only: tokens are kept in it.
@@ -160,10 +191,27 @@ pub async fn dev(global: &Global, dev: Dev) -> Result<(), Failure> {
     let agents = dev.agents_listen.unwrap_or_else(|| SocketAddr::new(dev.listen.ip(), agents_port));
     let agents = Some(AgentsConfig::new(agents));
     let (replica, lease_ttl_s) = ("dev".to_owned(), 10);
-    let setup = Setup { db, ports: ports.clone(), replica, lease_ttl_s, http, authority, agents };
+    let metal = metal(&fleet_db, &ports, authority.as_ref(), dev.instant).await?;
+    let machines = (metal.iter().map(|(_, provider)| provider.clone()).collect(), patience(), MACHINES_EVERY);
+    let recordings = Some(RecordingConfig::new(folder.join(CONSOLE)));
+    let setup = Setup {
+        db,
+        ports: ports.clone(),
+        replica,
+        lease_ttl_s,
+        http,
+        authority,
+        agents,
+        gateway: GatewayConfig { recordings, ..GatewayConfig::default() },
+        advertised: None,
+        images: image_files(Some(folder.join("images")))?,
+        lab: false,
+        machines,
+    };
     let running = Replica::start(setup).await?;
+    let metal = metal.map(|(metal, _)| metal);
     let pace = if dev.instant { Pace { provision_ms: 0, stop_ms: 0, wipe_ms: 0 } } else { Pace::default() };
-    let fleet = spawn_fleet(fleet_db, running.node_plane(), ports, &kept, pace)
+    let fleet = spawn_fleet_on(fleet_db, running.node_plane(), ports, &kept, pace, metal.as_ref())
         .map_err(|error| Failure::Local(format!("the simulated fleet could not start: {error}")))?;
     announce(&welcome(&running, &seeded, &folder))?;
     ending.asked().await;
@@ -196,6 +244,9 @@ fn welcome(running: &Replica, seeded: &DevSeed, folder: &Path) -> String {
     lines.join("\n")
 }
 
+/// A public key that opens nothing: nobody has its other half. What is simulated is not signed in to.
+const DEMO_KEY: &str = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIP0XJDhaoMdbZPt4zWAvodmR/ev3axPFjtcC6sg16fYY demo";
+
 /// Commands that work as they stand, from another terminal.
 fn session(url: &str, seeded: &DevSeed) -> Vec<String> {
     let (Some(member), Some(operator)) = (seeded.in_role(Role::ProjectMember), seeded.in_role(Role::PlatformOperator))
@@ -212,11 +263,15 @@ fn session(url: &str, seeded: &DevSeed) -> Vec<String> {
         format!("  export GPUAAS_TOKEN={}", member.secret),
         "  gpuaas whoami".to_owned(),
         "  gpuaas sku list".to_owned(),
+        // The same wish once, however often the session is run.
+        format!("  gpuaas ssh-key add demo --project {project} --key '{DEMO_KEY}' --idempotency-key demo"),
         format!("  gpuaas launch demo --project {project} --sku h200-sxm-slice --gpus 2 --region eu-north --yes -o json | tee launched.json"),
         format!("  gpuaas allocation list --project {project}"),
         "  gpuaas release $(grep -o 'alc_[0-9a-z]*' launched.json) --yes".to_owned(),
+        format!("  gpuaas launch whole --project {project} --sku h200-sxm-baremetal --gpus 8 --region eu-north --yes"),
         format!("  export GPUAAS_TOKEN={}", operator.secret),
         "  gpuaas node list".to_owned(),
+        "  gpuaas machine list".to_owned(),
         "  gpuaas event list --limit 20".to_owned(),
         "  gpuaas status".to_owned(),
         String::new(),

@@ -1,7 +1,7 @@
 //! Launching: the plan with its price first, then a question, then the wish, then every step until it runs.
 
 use api::{
-    allocation::{AllocationLaunch, AllocationLaunchBody},
+    allocation::{AllocationLaunch, AllocationLaunchBody, SSH_KEYS_MAX},
     placement::{AllocationPlan, PlanView},
     ssh_key::SshKeyList,
     tenancy::ProjectPath,
@@ -10,10 +10,16 @@ use clap::Args;
 use model::{
     SshKeyId,
     allocation::{Label, Labels, PlacementWishes},
+    guest::{USER_DATA_BYTES_MAX, UserData},
     number::GpuCount,
     placement::{CoTenancy, Spread},
-    text::Slug,
+    text::{ImageName, Slug},
     time::UtcTime,
+};
+use std::{
+    fs::File,
+    io::Read as _,
+    path::{Path, PathBuf},
 };
 
 use crate::{
@@ -29,6 +35,7 @@ use crate::{
 #[command(after_help = examples![
     "gpuaas launch trainer --project aurora/vision --sku h200-sxm-slice --gpus 2 --region eu-north --ssh-key laptop",
     "gpuaas launch trainer --project aurora/vision --sku h200-sxm-slice --gpus 4 --region eu-north --dry-run",
+    "gpuaas launch web --project aurora/vision --sku h200-sxm-slice --gpus 1 --region eu-north --image debian-12 --user-data cloud.yaml",
     "gpuaas launch node --project aurora/vision --sku h200-sxm-baremetal --gpus 8 --region eu-north --yes --no-wait -o json",
     "gpuaas launch web-1 --project aurora/vision --sku h200-sxm-slice --gpus 1 --region eu-north --group web --spread require --yes",
 ])]
@@ -47,9 +54,18 @@ pub struct Launch {
     /// Id or slug of the region
     #[arg(long)]
     region: String,
-    /// Id or name of a public key of the project; give it again for more
+    /// Id or name of a public key of the project; give it again for more [default: all of the project's]
     #[arg(long = "ssh-key", value_name = "KEY")]
     ssh_keys: Vec<String>,
+    /// Launch it without any key: only for a whole machine whose user data lets somebody in
+    #[arg(long, conflicts_with = "ssh_keys")]
+    no_ssh_key: bool,
+    /// What it is made of, by its name in the catalogue [default: the platform's]
+    #[arg(long)]
+    image: Option<ImageName>,
+    /// A file with what cloud-init is to do in the guest besides; 32 KiB at most
+    #[arg(long, value_name = "PATH")]
+    user_data: Option<PathBuf>,
     /// A word to find it by; give it again for more
     #[arg(long = "label", value_name = "KEY=VALUE", value_parser = label)]
     labels: Vec<Label>,
@@ -102,7 +118,9 @@ async fn body(session: &Session, path: &ProjectPath, launch: &Launch) -> Result<
         sku_id: resolve::sku(session, &launch.sku).await?,
         gpu_count: launch.gpus,
         region_id: resolve::region(session, &launch.region).await?,
-        ssh_key_ids: keys(session, path, &launch.ssh_keys).await?,
+        ssh_key_ids: keys(session, path, launch).await?,
+        image: launch.image.clone(),
+        user_data: launch.user_data.as_deref().map(user_data).transpose()?,
         labels,
         placement: PlacementWishes {
             pool_id,
@@ -115,11 +133,44 @@ async fn body(session: &Session, path: &ProjectPath, launch: &Launch) -> Result<
     })
 }
 
-/// Public keys of the project by id or name.
-async fn keys(session: &Session, path: &ProjectPath, names: &[String]) -> Result<Vec<SshKeyId>, Failure> {
-    let mut found = Vec::with_capacity(names.len());
+/// What stands in a file for cloud-init.
+fn user_data(path: &Path) -> Result<UserData, Failure> {
+    let cannot = |why: String| Failure::Usage(format!("cannot use {}: {why}", path.display()));
+    let mut text = String::new();
+    let file = File::open(path).map_err(|error| cannot(error.to_string()))?;
+    // One more than may be, so that a longer file is not cut short unnoticed.
+    let room = u64::try_from(USER_DATA_BYTES_MAX).unwrap_or(u64::MAX).saturating_add(1);
+    file.take(room).read_to_string(&mut text).map_err(|error| cannot(error.to_string()))?;
+    UserData::try_from(text).map_err(|error| cannot(error.to_string()))
+}
+
+/// Public keys of the project by id or name; all of them when none is named, since nobody could sign in without.
+async fn keys(session: &Session, path: &ProjectPath, launch: &Launch) -> Result<Vec<SshKeyId>, Failure> {
+    if launch.no_ssh_key {
+        return Ok(vec![]);
+    }
+    if launch.ssh_keys.is_empty() {
+        let all = session.list::<SshKeyList, _>(path.clone()).await?;
+        let names: Vec<&str> = all.iter().map(|key| key.name.as_str()).collect();
+        return match all.len() {
+            // A plan needs none.
+            0 if launch.dry_run => Ok(vec![]),
+            0 => Err(Failure::Conflict(format!(
+                "nobody could sign in: the project has no public key; add one with `gpuaas ssh-key add NAME --project {} --file ~/.ssh/id_ed25519.pub`",
+                launch.project
+            ))),
+            1..=SSH_KEYS_MAX => {
+                session.note(&safe::line(&format!("keys of the project that may sign in: {}", names.join(", "))));
+                Ok(all.into_iter().map(|key| key.id).collect())
+            }
+            many => Err(Failure::Usage(format!(
+                "the project has {many} public keys and a launch takes {SSH_KEYS_MAX}; name them with --ssh-key"
+            ))),
+        };
+    }
+    let mut found = Vec::with_capacity(launch.ssh_keys.len());
     let mut known = None;
-    for name in names {
+    for name in &launch.ssh_keys {
         if let Ok(id) = name.parse() {
             found.push(id);
             continue;

@@ -6,13 +6,18 @@ pub mod apply;
 pub mod audit;
 pub mod authority;
 pub mod config;
+pub mod console;
 pub mod database;
 pub mod dev;
 pub mod disk_grant;
 pub mod enrollment_token;
 pub mod event;
+pub mod image;
+pub mod ingress;
 pub mod launch;
 pub mod local;
+pub mod maas;
+pub mod machine;
 pub mod member;
 pub mod node;
 pub mod operation;
@@ -21,16 +26,19 @@ pub mod platform;
 pub mod pool;
 pub mod profile;
 pub mod project;
+pub mod proof;
 pub mod raw;
 pub mod region;
 pub mod serve;
 pub mod service_account;
 pub mod sku;
 pub mod slot;
+pub mod ssh;
 pub mod ssh_key;
 pub mod tenant;
 pub mod token;
 pub mod usage;
+pub mod wipe_override;
 
 use crate::{
     args::{Cli, Command},
@@ -45,7 +53,12 @@ pub async fn run(cli: Cli) -> Result<(), Failure> {
     match command {
         Command::Launch(launch) => launch::launch(&session()?, launch).await,
         Command::Release(release) => allocation::release(&session()?, release).await,
+        Command::Ssh(ssh) => ssh::ssh(&session()?, ssh).await,
+        Command::Console(console) => console::console(&session()?, console).await,
         Command::Allocation(command) => allocation::run(&session()?, command).await,
+        Command::Image(command) => image::run(&global, command).await,
+        Command::Machine(command) => machine::run(&session()?, command).await,
+        Command::Provider(command) => machine::providers(&session()?, command).await,
         Command::SshKey(command) => ssh_key::run(&session()?, command).await,
         Command::Usage(asked) => usage::usage(&session()?, asked).await,
         Command::SlotProfile(command) => profile::run(&session()?, command).await,
@@ -61,6 +74,9 @@ pub async fn run(cli: Cli) -> Result<(), Failure> {
         Command::Sku(command) => sku::run(&session()?, command).await,
         Command::Node(command) => node::run(&session()?, command).await,
         Command::Slot(command) => slot::run(&session()?, command).await,
+        Command::Proof(command) => proof::run(&global, command).await,
+        Command::Override(command) => wipe_override::run(&session()?, command).await,
+        Command::Ingress(command) => ingress::run(&session()?, command).await,
         Command::DiskGrant(command) => disk_grant::run(&session()?, command).await,
         Command::EnrollmentToken(command) => enrollment_token::run(&session()?, command).await,
         Command::Availability => platform::availability(&session()?).await,

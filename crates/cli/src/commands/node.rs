@@ -3,14 +3,22 @@
 use api::{
     Nothing,
     fleet::{ClaimList, NodeList, NodePath, NodeShow, SlotList, TaskList},
+    machine::{NodeConvert, NodeConvertBody},
+    operation::OperationView,
     placement::{EvacuationView, NodeEvacuate},
     supply::{
-        DiscoveryShow, IncidentList, NodeDemote, NodeDisable, NodeDiscover, NodeDrain, NodePromote, NodeRepair,
-        NodeRevokeIdentity, NodeUndrain, NodeUpdate, NodeUpdateBody, ReadinessOrder, ReadinessShow, ReasonBody,
+        DiscoveryShow, IncidentList, NodeDemote, NodeDisable, NodeDiscover, NodeDrain, NodePlan, NodePrefetch,
+        NodePromote, NodeReconcile, NodeRepair, NodeRevokeIdentity, NodeUndrain, NodeUpdate, NodeUpdateBody,
+        PlanOrderBody, PlanReportView, PlanShow, PrefetchBody, ReadinessOrder, ReadinessShow, ReasonBody,
+        ReconcileShow,
     },
 };
-use clap::{Args, Subcommand};
-use model::{supply::NodeProfile, text::Note};
+use clap::{Args, Subcommand, ValueEnum};
+use model::{
+    SlotId,
+    supply::NodeProfile,
+    text::{ImageName, Note},
+};
 
 use crate::{
     args::{Consent, Keyed, Pinned, Waiting, examples, words},
@@ -69,19 +77,78 @@ pub enum NodeCommand {
         #[command(flatten)]
         waiting: Waiting,
     },
-    /// Say what a node is meant for
-    #[command(after_help = examples!["gpuaas node update h200-slices-01 --tag gpuaas-profile-slice-vm"])]
+    /// Order a node to say what a guest on some of its slots would get, and show it; nothing is made
+    #[command(after_help = examples![
+        "gpuaas node plan h200-slices-01 --slot slt_01jh2n6f4zw8q9r0s1t2v3x4y5",
+        "gpuaas node plan h200-slices-01 --show -o json",
+    ])]
+    Plan {
+        #[command(flatten)]
+        of: OfNode,
+        /// A slot that the guest would have; give it again for more
+        #[arg(long = "slot", value_name = "SLOT", required_unless_present = "show")]
+        slots: Vec<SlotId>,
+        /// Only show what the newest plan says
+        #[arg(long, conflicts_with = "slots")]
+        show: bool,
+        #[command(flatten)]
+        waiting: Waiting,
+        #[command(flatten)]
+        keyed: Keyed,
+    },
+    /// Order a node to compare itself with its claims, and show what was found
+    #[command(after_help = examples!["gpuaas node reconcile h200-slices-01", "gpuaas node reconcile h200-slices-01 --show"])]
+    Reconcile {
+        #[command(flatten)]
+        of: OfNode,
+        /// Only show what the newest comparison found
+        #[arg(long)]
+        show: bool,
+        #[command(flatten)]
+        waiting: Waiting,
+        #[command(flatten)]
+        keyed: Keyed,
+    },
+    /// Order a node to fetch an image before it is needed
+    #[command(after_help = examples!["gpuaas node prefetch h200-slices-01 --image debian-12"])]
+    Prefetch {
+        #[command(flatten)]
+        of: OfNode,
+        /// The image
+        #[arg(long)]
+        image: ImageName,
+        #[command(flatten)]
+        waiting: Waiting,
+        #[command(flatten)]
+        keyed: Keyed,
+    },
+    /// Say what a node is meant for, or which machine it is
+    #[command(after_help = examples!["gpuaas node update h200-slices-01 --tag gpuaas-profile-slice-vm", "gpuaas node update h200-metal-01 --machine maas/abc123"])]
     Update {
         #[command(flatten)]
         of: OfNode,
         /// What it is meant for; give it twice for both
-        #[arg(long = "tag", value_name = "TAG", required_unless_present = "no_tags", value_parser = words!(NodeProfile))]
+        #[arg(long = "tag", value_name = "TAG", required_unless_present_any = ["no_tags", "machine"], value_parser = words!(NodeProfile))]
         profiles: Vec<NodeProfile>,
         /// It is meant for nothing
         #[arg(long, conflicts_with = "profiles")]
         no_tags: bool,
+        /// Which machine of which provider it is, as provider/id; `none` when it is none
+        #[arg(long, value_name = "PROVIDER/ID")]
+        machine: Option<String>,
         #[command(flatten)]
         pinned: Pinned,
+    },
+    /// Turn a node from slices to bare metal, or back: it takes nothing new, its tenants leave, its slots are proved clean
+    #[command(after_help = examples!["gpuaas node convert h200-slices-01 --to baremetal --yes", "gpuaas node show h200-slices-01"])]
+    Convert {
+        #[command(flatten)]
+        act: Act,
+        /// What it becomes
+        #[arg(long, value_name = "USE")]
+        to: Use,
+        #[command(flatten)]
+        consent: Consent,
     },
     /// Let a node be cut into slices
     #[command(after_help = examples!["gpuaas node promote h200-slices-01"])]
@@ -132,6 +199,15 @@ pub enum NodeCommand {
         #[command(flatten)]
         keyed: Keyed,
     },
+}
+
+/// What a node is sold as.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Use {
+    // Whole, to one tenant.
+    Baremetal,
+    // In slices.
+    Slices,
 }
 
 /// Which node.
@@ -201,9 +277,55 @@ pub async fn run(session: &Session, command: NodeCommand) -> Result<(), Failure>
             let items = &found.candidates;
             output::list(session.format, &table::CANDIDATES, items, &Items { items })
         }
+        NodeCommand::Plan { of, slots, show, waiting, keyed } => {
+            let path = of.path(session).await?;
+            if !show {
+                let body = PlanOrderBody { slot_ids: slots };
+                let operation = session.send::<NodePlan>(path.clone(), body, Extra::keyed(&keyed)).await?;
+                if !done(session, operation, &waiting).await? {
+                    return Ok(());
+                }
+            }
+            planned(session, &session.show::<PlanShow>(path).await?)
+        }
+        NodeCommand::Reconcile { of, show, waiting, keyed } => {
+            let path = of.path(session).await?;
+            if !show {
+                let operation = session.send::<NodeReconcile>(path.clone(), Nothing {}, Extra::keyed(&keyed)).await?;
+                if !done(session, operation, &waiting).await? {
+                    return Ok(());
+                }
+            }
+            let found = session.show::<ReconcileShow>(path).await?;
+            output::list(session.format, &table::FINDINGS, &found.report.findings, &found)
+        }
+        NodeCommand::Prefetch { of, image, waiting, keyed } => {
+            let (path, body) = (of.path(session).await?, PrefetchBody { image_id: image });
+            let operation = session.send::<NodePrefetch>(path, body, Extra::keyed(&keyed)).await?;
+            session.follow_and_print(operation, &waiting).await
+        }
         NodeCommand::Readiness { of, refresh, waiting } => readiness(session, &of, refresh, &waiting).await,
         other => wish(session, other).await,
     }
+}
+
+/// Waits for an order, unless that was not wanted: then the operation is printed, and there is nothing to show yet.
+async fn done(session: &Session, operation: OperationView, waiting: &Waiting) -> Result<bool, Failure> {
+    if waiting.no_wait && !waiting.wait {
+        session.print(&operation)?;
+        return Ok(false);
+    }
+    follow::succeeded(follow::to_the_end(session, operation, waiting.timeout).await?)?;
+    Ok(true)
+}
+
+/// What stands against a guest, or what it would get.
+fn planned(session: &Session, view: &PlanReportView) -> Result<(), Failure> {
+    if session.format == Format::Table && !view.report.refusals.is_empty() {
+        let items = &view.report.refusals;
+        return output::list(session.format, &table::REFUSALS, items, &Items { items });
+    }
+    session.print(view)
 }
 
 async fn readiness(session: &Session, of: &OfNode, refresh: bool, waiting: &Waiting) -> Result<(), Failure> {
@@ -222,9 +344,21 @@ async fn readiness(session: &Session, of: &OfNode, refresh: bool, waiting: &Wait
 /// What operators want of a node.
 async fn wish(session: &Session, command: NodeCommand) -> Result<(), Failure> {
     match command {
-        NodeCommand::Update { of, profiles, no_tags: _, pinned } => {
-            let body = NodeUpdateBody { profiles: Some(profiles) };
+        NodeCommand::Update { of, profiles, no_tags, machine, pinned } => {
+            let machine = machine.map(|machine| if machine == "none" { String::new() } else { machine });
+            let profiles = (no_tags || !profiles.is_empty()).then_some(profiles);
+            let body = NodeUpdateBody { profiles, machine };
             session.print(&session.change::<NodeUpdate, NodeShow>(of.path(session).await?, body, &pinned).await?)
+        }
+        NodeCommand::Convert { act, to, consent } => {
+            let question = format!("Take node {} out of sale until it is converted?", act.of.node);
+            confirm(&consent, &question)?;
+            let path = act.of.path(session).await?;
+            let to = match to {
+                Use::Baremetal => NodeProfile::Baremetal,
+                Use::Slices => NodeProfile::SliceVm,
+            };
+            session.print(&session.send::<NodeConvert>(path, NodeConvertBody { to }, act.extra()).await?)
         }
         NodeCommand::Promote(act) => {
             let path = act.of.path(session).await?;

@@ -9,7 +9,7 @@ use api::{
 };
 use clap::{Args, Subcommand};
 use model::{
-    number::{MemoryMibPerGpu, MinDiskBytes, VcpusPerGpu},
+    number::{HugepageKib, MemoryMibPerGpu, MinDiskBytes, VcpusPerGpu},
     supply::GpuModel,
     text::{DisplayName, Slug},
 };
@@ -64,6 +64,9 @@ pub struct Create {
     /// The smallest disk that a slot may have
     #[arg(long, value_name = "BYTES")]
     min_disk_bytes: Option<MinDiskBytes>,
+    /// The size of the huge pages that memory is made of: 2048 or 1048576 [default: ordinary pages]
+    #[arg(long, value_name = "KIB")]
+    hugepage_kib: Option<HugepageKib>,
     #[command(flatten)]
     keyed: Keyed,
 }
@@ -74,7 +77,7 @@ pub struct Update {
     /// Its short name
     slug: Slug,
     /// Name for people
-    #[arg(long, required_unless_present_any = ["vcpus", "memory_mib", "min_disk_bytes"])]
+    #[arg(long, required_unless_present_any = ["vcpus", "memory_mib", "min_disk_bytes", "hugepage_kib"])]
     name: Option<DisplayName>,
     /// Virtual CPUs of one slot
     #[arg(long, value_name = "N")]
@@ -85,6 +88,9 @@ pub struct Update {
     /// The smallest disk that a slot may have
     #[arg(long, value_name = "BYTES")]
     min_disk_bytes: Option<MinDiskBytes>,
+    /// The size of the huge pages that memory is made of: 2048 or 1048576
+    #[arg(long, value_name = "KIB")]
+    hugepage_kib: Option<HugepageKib>,
     #[command(flatten)]
     pinned: Pinned,
 }
@@ -98,13 +104,21 @@ pub async fn run(session: &Session, command: ProfileCommand) -> Result<(), Failu
         ProfileCommand::Show { slug } => {
             session.print(&session.show::<SlotProfileShow>(SlotProfilePath { profile: slug }).await?)
         }
-        ProfileCommand::Create(Create { slug, name, gpu_model, vcpus, memory_mib, min_disk_bytes, keyed }) => {
-            let body = SlotProfileCreateBody { slug, name, gpu_model, vcpus, memory_mib, min_disk_bytes };
-            session.print(&session.send::<SlotProfileCreate>(Nothing {}, body, Extra::keyed(&keyed)).await?)
+        ProfileCommand::Create(made) => {
+            let body = SlotProfileCreateBody {
+                slug: made.slug,
+                name: made.name,
+                gpu_model: made.gpu_model,
+                vcpus: made.vcpus,
+                memory_mib: made.memory_mib,
+                min_disk_bytes: made.min_disk_bytes,
+                hugepage_kib: made.hugepage_kib,
+            };
+            session.print(&session.send::<SlotProfileCreate>(Nothing {}, body, Extra::keyed(&made.keyed)).await?)
         }
-        ProfileCommand::Update(Update { slug, name, vcpus, memory_mib, min_disk_bytes, pinned }) => {
+        ProfileCommand::Update(Update { slug, name, vcpus, memory_mib, min_disk_bytes, hugepage_kib, pinned }) => {
             let path = SlotProfilePath { profile: slug };
-            let body = SlotProfileUpdateBody { name, vcpus, memory_mib, min_disk_bytes };
+            let body = SlotProfileUpdateBody { name, vcpus, memory_mib, min_disk_bytes, hugepage_kib };
             session.print(&session.change::<SlotProfileUpdate, SlotProfileShow>(path, body, &pinned).await?)
         }
     }

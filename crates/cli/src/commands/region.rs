@@ -60,6 +60,9 @@ pub enum RegionCommand {
         #[command(flatten)]
         pinned: Pinned,
     },
+    /// Who owns ways in to a region, and what may be used
+    #[command(subcommand)]
+    Ingress(super::ingress::SettingsCommand),
     /// Delete a region that nothing refers to
     #[command(after_help = examples!["gpuaas region delete eu-2 --yes"])]
     Delete {
@@ -94,6 +97,7 @@ pub async fn run(session: &Session, command: RegionCommand) -> Result<(), Failur
                 &session.change::<RegionUpdate, RegionShow>(path, RegionUpdateBody { name, enabled }, &pinned).await?,
             )
         }
+        RegionCommand::Ingress(command) => super::ingress::settings(session, command).await,
         RegionCommand::Delete { region, consent, pinned } => {
             confirm(&consent, &format!("Delete region {region}?"))?;
             let path = path(session, &region).await?;

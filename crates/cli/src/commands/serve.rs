@@ -9,15 +9,24 @@ use control::{
     Ports,
     agents::{self, AgentsConfig, AgentsParts, AgentsServer, Revocations},
     authority::Authority,
+    background::Background,
     front_door::{FrontDoor, FrontDoorConfig},
     http::{self, EventFeed, HttpConfig, HttpServer, Parts, Rate},
+    image_files::ImageFiles,
     metrics::Metrics,
     node_plane::NodePlane,
     observability::{self, LogConfig, LogFormat, LogGuard},
     plane::{ControlPlane, PlaneConfig},
+    providers::{self, MachineHands, Patience, Provider},
     runner::{self, RunnerHandle},
+    streams::{Gateway, GatewayConfig, RECORDINGS_KEEP_DAYS, RecordingConfig},
 };
-use std::{net::SocketAddr, path::PathBuf, sync::Arc};
+use std::{
+    net::SocketAddr,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
 use store::{Db, Dialect, principals};
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -26,6 +35,7 @@ use crate::{
     commands::{
         authority::authority_failure,
         database::{Database, store_failure},
+        maas::MaasArgs,
     },
     exit::Exit,
     failure::Failure,
@@ -92,6 +102,7 @@ fn spans_address(flag: Option<&str>, variable: impl Fn(&str) -> Option<String>) 
     "gpuaas serve --database sqlite:gpuaas.db",
     "gpuaas serve --database postgres://gpuaas@db.example/gpuaas --listen 127.0.0.1:7071 --replica east-2",
     "gpuaas serve --database sqlite:gpuaas.db --listen 127.0.0.1:0 --log-format json --log warn",
+    "gpuaas serve --database postgres://gpuaas@db.example/gpuaas --image-dir /srv/gpuaas/images",
     "gpuaas serve --database sqlite:gpuaas.db --agents-listen 0.0.0.0:7443 --authority /etc/gpuaas/authority --agents-name gpuaas.example",
 ])]
 pub struct Serve {
@@ -112,11 +123,54 @@ pub struct Serve {
     /// Requests a second that each token may make, averaged over a minute
     #[arg(long, default_value_t = 100, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     rate_limit_per_s: u32,
+    /// The folder that the bytes of images are kept in; replicas of one store share it [default: images, beside an embedded store]
+    #[arg(long, value_name = "DIR", env = "GPUAAS_IMAGE_DIR")]
+    image_dir: Option<PathBuf>,
+    /// This is a laboratory: slots without GPUs, on files instead of disks, can be tried out; they are never for sale
+    #[arg(long)]
+    lab: bool,
     #[command(flatten)]
     agents: Agents,
     #[command(flatten)]
+    streams: Streams,
+    #[command(flatten)]
+    maas: MaasArgs,
+    #[command(flatten)]
     logging: Logging,
 }
+
+/// The way in to guests.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "SSH and consoles")]
+pub struct Streams {
+    /// Where agents reach this replica, as https://NAME:PORT; needed where several replicas stand behind one name
+    #[arg(long, value_name = "URL", requires = "agents_listen")]
+    agents_advertise: Option<String>,
+    /// The folder for what consoles print [default: console, beside an embedded store; without one there are no consoles]
+    #[arg(long, value_name = "DIR")]
+    console_dir: Option<PathBuf>,
+    /// Keep what people type on consoles too, passwords included
+    #[arg(long)]
+    record_keystrokes: bool,
+    /// For how many days after its end the recording of a console is kept
+    #[arg(long, value_name = "DAYS", default_value_t = RECORDINGS_KEEP_DAYS, value_parser = clap::value_parser!(u64).range(1..=3650))]
+    console_keep_days: u64,
+}
+
+impl Streams {
+    fn config(&self, database: &Database) -> GatewayConfig {
+        let folder = self.console_dir.clone().or_else(|| Some(database.folder()?.join(CONSOLE)));
+        let recordings = folder.map(|folder| RecordingConfig {
+            keystrokes: self.record_keystrokes,
+            keep: Duration::from_secs(self.console_keep_days.saturating_mul(86_400)),
+            ..RecordingConfig::new(folder)
+        });
+        GatewayConfig { recordings, ..GatewayConfig::default() }
+    }
+}
+
+/// Where consoles are recorded, beside the store.
+pub const CONSOLE: &str = "console";
 
 /// How node agents are let in.
 #[derive(Debug, Args)]
@@ -160,6 +214,16 @@ pub struct Setup {
     pub authority: Option<Arc<Authority>>,
     /// How to listen for agents; needs an authority.
     pub agents: Option<AgentsConfig>,
+    /// How the way in to guests works.
+    pub gateway: GatewayConfig,
+    /// Where agents reach this replica, if it is to say so.
+    pub advertised: Option<String>,
+    /// Where the bytes of images are.
+    pub images: Option<ImageFiles>,
+    /// Whether this is a laboratory.
+    pub lab: bool,
+    /// Who provides whole machines, how patient to be with them, and how often to look.
+    pub machines: (Vec<Provider>, Patience, Duration),
 }
 
 /// A running replica.
@@ -168,24 +232,47 @@ pub struct Replica {
     server: HttpServer,
     agents: Option<AgentsServer>,
     runner: RunnerHandle,
+    hands: Background,
     node_plane: Arc<NodePlane>,
 }
 
 impl Replica {
     /// Starts everything.
     pub async fn start(setup: Setup) -> Result<Self, Failure> {
-        let Setup { db, ports, replica, lease_ttl_s, http, authority, agents } = setup;
+        let Setup {
+            db,
+            ports,
+            replica,
+            lease_ttl_s,
+            http,
+            authority,
+            agents,
+            gateway,
+            advertised,
+            images,
+            lab,
+            machines,
+        } = setup;
         db.on_poison(end_poisoned);
-        let revocations = Revocations::default();
+        let (revocations, gateway) = (Revocations::default(), Gateway::new(gateway));
+        if let Some(address) = advertised {
+            gateway.advertise(address);
+        }
         let front = FrontDoorConfig {
             replica: replica.clone(),
             program_version: env!("CARGO_PKG_VERSION").to_owned(),
             authority_sha256: authority.as_ref().map(|authority| authority.sha256()),
             revocations: revocations.clone(),
+            gateway: gateway.clone(),
+            images: images.clone(),
+            lab,
         };
         let door = FrontDoor::new(ports.clone(), front).map_err(|error| Failure::Local(error.to_string()))?;
-        let config = PlaneConfig { lease_ttl_s, ..PlaneConfig::serving(replica) };
-        let plane = ControlPlane::new(db.clone(), ports.clone(), config);
+        let config = PlaneConfig { lease_ttl_s, lab, ..PlaneConfig::serving(replica) };
+        let plane = ControlPlane::new(db.clone(), ports.clone(), config.clone());
+        let (providers, patience, every) = machines;
+        let told = (plane.led(), plane.poke());
+        let hands = MachineHands::new((db.clone(), ports.clone()), config, told, providers, patience);
         let (poke, node_plane, metrics) = (plane.poke(), plane.node_plane(), Metrics::new());
         let parts =
             Parts { door, db: db.clone(), metrics: metrics.clone(), poke: poke.clone(), feed: EventFeed::default() };
@@ -193,8 +280,9 @@ impl Replica {
         let server = http::start(http, parts).await.map_err(|error| Failure::Local(error.to_string()))?;
         let agents = match (agents, authority) {
             (Some(config), Some(authority)) => {
+                let config = AgentsConfig { images, ..config };
                 let (node_plane, metrics) = (Arc::clone(&node_plane), metrics.clone());
-                let parts = AgentsParts { db, ports, authority, node_plane, revocations, poke, metrics };
+                let parts = AgentsParts { db, ports, authority, node_plane, revocations, poke, metrics, gateway };
                 Some(agents::start(config, parts).await.map_err(|error| Failure::Local(error.to_string()))?)
             }
             _ => None,
@@ -202,7 +290,9 @@ impl Replica {
         let observed = move |report: &control::plane::StepReport| metrics.stepped(report);
         let runner = runner::spawn_observed(plane, observed, end_poisoned)
             .map_err(|error| Failure::Local(format!("cannot start the control plane's thread: {error}")))?;
-        Ok(Self { server, agents, runner, node_plane })
+        let hands = providers::spawn(hands, every)
+            .map_err(|error| Failure::Local(format!("cannot start the thread that looks at machines: {error}")))?;
+        Ok(Self { server, agents, runner, hands, node_plane })
     }
 
     /// Where it is reached.
@@ -227,7 +317,11 @@ impl Replica {
         }
         self.server.stop().await;
         // Waits for the current step and gives the lease back; both talk to the store.
-        let _ = tokio::task::spawn_blocking(move || self.runner.stop()).await;
+        let _ = tokio::task::spawn_blocking(move || {
+            self.hands.stop();
+            self.runner.stop()
+        })
+        .await;
     }
 }
 
@@ -300,6 +394,31 @@ pub fn announce(text: &str) -> Result<(), Failure> {
     }
 }
 
+/// Where images are kept unless something else is said: beside an embedded store, and nowhere for one on a server, which
+/// other replicas may serve too.
+pub fn beside_store(database: &str) -> Option<PathBuf> {
+    let file = database.strip_prefix("sqlite:")?;
+    let folder = Path::new(file).parent()?;
+    Some(folder.join("images"))
+}
+
+/// Opens the folder of images.
+pub fn image_files(folder: Option<PathBuf>) -> Result<Option<ImageFiles>, Failure> {
+    let open = |folder: PathBuf| {
+        let cannot = |error| Failure::Local(format!("cannot use {} for images: {error}", folder.display()));
+        ImageFiles::open(&folder).map_err(cannot)
+    };
+    folder.map(open).transpose()
+}
+
+/// How often the leader looks whether a machine wants something.
+const MACHINES_EVERY: Duration = Duration::from_secs(1);
+
+/// Where agents reach a door, as far as its settings say.
+fn agents_url(config: &AgentsConfig) -> Option<String> {
+    config.names.first().map(|name| format!("https://{name}:{}", config.listen.port()))
+}
+
 /// Serves until it is told to end.
 pub async fn serve(global: &Global, serve: Serve) -> Result<(), Failure> {
     let _logs = serve.logging.start(global)?;
@@ -319,7 +438,14 @@ pub async fn serve(global: &Global, serve: Serve) -> Result<(), Failure> {
         usual if agents_name.is_empty() => usual,
         usual => AgentsConfig { names: agents_name, ..usual },
     });
-    let setup = Setup { db, ports, replica, lease_ttl_s: serve.lease_ttl_s, http, authority, agents };
+    let images = image_files(serve.image_dir.or_else(|| beside_store(&serve.database.database)))?;
+    let gateway = serve.streams.config(&serve.database);
+    let agents_url = agents.as_ref().and_then(agents_url);
+    let provider = serve.maas.provider(&ports, authority.as_ref(), agents_url.as_deref())?;
+    let machines = (provider.into_iter().collect(), Patience::default(), MACHINES_EVERY);
+    let (lease_ttl_s, lab, advertised) = (serve.lease_ttl_s, serve.lab, serve.streams.agents_advertise);
+    let setup =
+        Setup { db, ports, replica, lease_ttl_s, http, authority, agents, gateway, advertised, images, lab, machines };
     let running = Replica::start(setup).await?;
     if operators == 0 {
         output::note(

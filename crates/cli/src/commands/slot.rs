@@ -7,12 +7,13 @@ use api::{
         ReasonBody, SlotApprove, SlotApproveBody, SlotApproveComplete, SlotDisable, SlotEnable, SlotPath,
         SlotReapprove, SlotRepair, SlotShow,
     },
+    wipe_override::{WipeOverrideRequest, WipeOverrideRequestBody},
 };
 use clap::{Args, Subcommand};
 use model::{
     SlotId,
     supply::FabricClaimMode,
-    text::{DeviceName, Note},
+    text::{DeviceName, Justification, Note},
 };
 
 use crate::{
@@ -97,6 +98,24 @@ pub enum SlotCommand {
         #[command(flatten)]
         keyed: Keyed,
     },
+    /// Ask that a slot goes on whose wipe cannot be proved; another operator has to agree
+    #[command(after_help = examples![
+        "gpuaas slot override slt_01jh2n6f4zw8q9r0s1t2v3x4y5 --reason 'The disk was taken out and shredded.' --evidence 'protocol 4711'",
+    ])]
+    Override {
+        /// Id of the slot
+        slot: SlotId,
+        /// Why it holds nothing of its last tenant all the same: 20 to 1000 letters, which the other operator judges by
+        #[arg(long)]
+        reason: Justification,
+        /// Where the evidence is: a ticket, a protocol, a certificate
+        #[arg(long, value_name = "TEXT")]
+        evidence: Option<Note>,
+        #[command(flatten)]
+        consent: Consent,
+        #[command(flatten)]
+        keyed: Keyed,
+    },
     /// Wipe a slot once more whose cleanup waits for an operator
     #[command(after_help = examples!["gpuaas slot repair slt_01jh2n6f4zw8q9r0s1t2v3x4y5"])]
     Repair {
@@ -110,9 +129,9 @@ pub enum SlotCommand {
 /// The devices of a slot.
 #[derive(Debug, Args)]
 pub struct Devices {
-    /// PCI address of its GPU
+    /// PCI address of its GPU; only a laboratory's slots have none
     #[arg(long, value_name = "ADDRESS")]
-    gpu: DeviceName,
+    gpu: Option<DeviceName>,
     /// Its disk, by the disk's own identity
     #[arg(long, value_name = "IDENTITY")]
     disk: Option<DeviceName>,
@@ -173,6 +192,14 @@ pub async fn run(session: &Session, command: SlotCommand) -> Result<(), Failure>
         SlotCommand::Enable { slot, pinned, keyed } => {
             let extra = Extra::keyed(&keyed).pinned(&pinned);
             session.print(&session.send::<SlotEnable>(SlotPath { slot_id: slot }, Nothing {}, extra).await?)
+        }
+        SlotCommand::Override { slot, reason, evidence, consent, keyed } => {
+            confirm(&consent, &format!("Ask that slot {slot} is sold again without a proof that it is clean?"))?;
+            let body = WipeOverrideRequestBody { reason, evidence_ref: evidence };
+            let path = SlotPath { slot_id: slot };
+            let made = session.send::<WipeOverrideRequest>(path, body, Extra::keyed(&keyed)).await?;
+            session.note(&format!("another operator decides: gpuaas override approve {}", made.id));
+            session.print(&made)
         }
         SlotCommand::Repair { slot, keyed } => {
             let path = SlotPath { slot_id: slot };

@@ -22,8 +22,13 @@ impl Plane {
     }
 
     /// The same with an environment of its own.
-    pub fn start_with(mut command: Command, words: &[&str]) -> Self {
-        let mut child = command.args(words).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    pub fn start_with(command: Command, words: &[&str]) -> Self {
+        Self::start_logging(command, words, Stdio::null())
+    }
+
+    /// The same, with its log somewhere.
+    pub fn start_logging(mut command: Command, words: &[&str], log: Stdio) -> Self {
+        let mut child = command.args(words).stdout(Stdio::piped()).stderr(log).spawn().unwrap();
         let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
         match lines.next() {
             Some(Ok(url)) if url.starts_with("http://127.0.0.1:") => Self { url, child, lines },

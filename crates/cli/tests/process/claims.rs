@@ -7,12 +7,33 @@ use std::{
     path::Path,
 };
 
-/// Reads all claims that ever were and checks them. Gives the allocations that hold any now, and how many claims there were.
-pub async fn check(asker: &mut Asker, ground: &Ground) -> (BTreeSet<String>, usize) {
-    let (mut holders, mut count) = (BTreeSet::new(), 0);
+/// What the claims of all nodes say.
+#[derive(Debug, Default)]
+pub struct Claims {
+    /// The allocations that hold any now.
+    pub holders: BTreeSet<String>,
+    /// Those of them that were handed a whole machine: on it runs what they like, and no guest of the platform's.
+    pub on_machines: BTreeSet<String>,
+    /// How many claims there ever were.
+    pub count: usize,
+}
+
+impl Claims {
+    /// Compares the three who know who holds what: the claims, the allocations that run, and the hosts.
+    pub fn agree_with(&self, running: &BTreeSet<String>, fleet: &Path) {
+        assert_eq!(&self.holders, running, "who holds claims, and who runs");
+        let guests = guests(fleet);
+        assert!(guests.is_disjoint(&self.on_machines), "on a machine that was handed over runs no guest");
+        assert_eq!(&(&guests | &self.on_machines), running, "who has a guest or a machine, and who runs");
+    }
+}
+
+/// Reads all claims that ever were and checks them.
+pub async fn check(asker: &mut Asker, ground: &Ground) -> Claims {
+    let mut all = Claims::default();
     for node in asker.list("/api/v1/admin/nodes", &ground.operator).await {
         let claims = asker.list(&format!("/api/v1/admin/nodes/{}/claims", id(&node)), &ground.operator).await;
-        count += claims.len();
+        all.count += claims.len();
         let mut slots: BTreeMap<String, Vec<&Value>> = BTreeMap::new();
         for claim in &claims {
             slots.entry(claim["slot_id"].as_str().unwrap_or_default().to_owned()).or_default().push(claim);
@@ -22,9 +43,13 @@ pub async fn check(asker: &mut Asker, ground: &Ground) -> (BTreeSet<String>, usi
         let holds: BTreeSet<&str> = active.iter().map(|claim| claim["allocation_id"].as_str().unwrap()).collect();
         let whole = active.iter().any(|claim| claim["kind"] == "node_exclusive");
         assert!(!whole || holds.len() == 1, "a whole node is shared: {active:?}");
-        holders.extend(holds.into_iter().map(str::to_owned));
+        let holds: BTreeSet<String> = holds.into_iter().map(str::to_owned).collect();
+        if whole && !node["handed_over_at"].is_null() {
+            all.on_machines.extend(holds.iter().cloned());
+        }
+        all.holders.extend(holds);
     }
-    (holders, count)
+    all
 }
 
 /// The claims on one slot follow each other: each ends before the next begins, and fences rise.
@@ -40,7 +65,7 @@ fn disjoint(claims: &mut [&Value]) {
 }
 
 /// The guests on simulated hosts, from their files: none shares a slot. Gives the allocations they belong to.
-pub fn guests(fleet: &Path) -> BTreeSet<String> {
+fn guests(fleet: &Path) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     for entry in std::fs::read_dir(fleet).unwrap().flatten() {
         if !entry.file_name().to_string_lossy().ends_with(".machine.json") {

@@ -7,9 +7,9 @@ use super::{
     ground::{Addresses, Asker, Ground},
     server::Server,
 };
-use control::{Ports, node_plane::NodePlane, plane::Poke};
+use control::{Ports, background::Background, node_plane::NodePlane, plane::Poke};
 use model::identity::Role;
-use sim::dev::{FleetHandle, Pace, seed_dev, spawn_fleet};
+use sim::dev::{Pace, seed_dev, spawn_fleet};
 use std::{
     sync::{Arc, mpsc},
     thread::JoinHandle,
@@ -85,7 +85,7 @@ impl Replicas {
 
 /// The agents, and a thread that passes their heartbeats on.
 struct Fleet {
-    agents: Option<FleetHandle>,
+    agents: Option<Background>,
     stop: Option<mpsc::Sender<()>>,
     beats: Option<JoinHandle<()>>,
 }

@@ -1,8 +1,7 @@
 //! A file system of a fixed size, to be filled up. Needs root.
 
 use std::{
-    fs::{self, OpenOptions},
-    io::Write,
+    fs,
     path::{Path, PathBuf},
     process::Command,
 };
@@ -31,12 +30,11 @@ impl Tmpfs {
         self.path.join("ballast")
     }
 
-    /// Fills it up, except for so many bytes.
+    /// Fills it up, except for so many bytes. It is never fuller than that: who writes meanwhile has its room.
     pub fn fill_but(&self, left: u64) {
-        let mut file = OpenOptions::new().create(true).append(true).open(self.ballast()).unwrap();
-        while file.write_all(&[1; 4096]).is_ok() {}
-        let length = file.metadata().unwrap().len();
-        file.set_len(length.saturating_sub(left)).unwrap();
+        let room = rustix::fs::statvfs(&self.path).unwrap();
+        let ballast = (room.f_bavail * room.f_frsize).checked_sub(left).expect("less room than is to be left");
+        fs::write(self.ballast(), vec![1; usize::try_from(ballast).unwrap()]).unwrap();
     }
 
     /// Makes room again.

@@ -1,21 +1,21 @@
-//! Which nodes have orders, for all polls that are being held at once. One query tells it for the whole fleet; it is made
-//! right after this replica gave orders, and every two seconds for those that another replica gave, and only while somebody
-//! waits. A poll that waits is one entry in a map and no thread, and only the polls of nodes with new orders are woken.
+//! Which nodes have orders, and which are asked to open a stream, for all polls that are being held at once. One query each
+//! tells it for the whole fleet; they are made right after something was recorded through this replica, and every two seconds
+//! for what another replica did, and only while somebody waits. A poll that waits is one entry in a map and no thread, and only the polls of nodes with new orders are woken.
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, HashSet},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 
-use model::NodeId;
-use store::{Db, tasks};
+use model::{NodeId, StreamId};
+use store::{Db, StoreError, Tx, streams, tasks};
 use tokio::{
     sync::{Notify, watch},
     time::Instant,
 };
 
-use crate::{node_plane::NodePlane, plane::Poke};
+use crate::{Ports, node_plane::NodePlane, plane::Poke};
 
 /// How old the answer may be for orders that another replica gave.
 const EVERY: Duration = Duration::from_secs(2);
@@ -43,6 +43,9 @@ pub(super) struct Board {
 #[derive(Debug, Default)]
 struct State {
     open: HashMap<NodeId, bool>,
+    wanted: HashMap<NodeId, Vec<StreamId>>,
+    // Wanted streams that their node was told of by this replica. One that lost it says so with a new connection.
+    told: HashSet<StreamId>,
     read: Option<Instant>,
     polls: HashMap<NodeId, Arc<Notify>>,
 }
@@ -67,6 +70,16 @@ impl Board {
         })
     }
 
+    /// Whether a node is wanted to open a stream that it was not told of here, or, `again`, any.
+    pub(super) fn stream_waits(&self, node: &NodeId, again: bool) -> bool {
+        self.lock().stream_waits(node, again)
+    }
+
+    /// Says that a node was told of these streams.
+    pub(super) fn told<'a>(&self, streams: impl Iterator<Item = &'a StreamId>) {
+        self.lock().told.extend(streams.cloned());
+    }
+
     /// Begins to hold a poll.
     pub(super) fn hold(&self, node: &NodeId) -> Held<'_> {
         let mut state = self.lock();
@@ -87,7 +100,13 @@ impl Board {
     }
 
     /// Keeps the board current for as long as the future lives.
-    pub(super) async fn follow(&self, db: &Db, plane: &NodePlane, poke: &Poke, mut stop: watch::Receiver<bool>) {
+    pub(super) async fn follow(
+        &self,
+        (db, ports): (&Db, &Ports),
+        plane: &NodePlane,
+        poke: &Poke,
+        mut stop: watch::Receiver<bool>,
+    ) {
         loop {
             tokio::select! {
                 () = plane.orders_next() => {}
@@ -97,16 +116,17 @@ impl Board {
                 _ = stop.wait_for(|stop| *stop) => return,
             }
             if !self.lock().polls.is_empty() {
-                self.read(db).await;
+                self.read(db, ports).await;
                 tokio::time::sleep(GAP).await;
             }
         }
     }
 
-    pub(super) async fn read(&self, db: &Db) {
-        let started = Instant::now();
-        let open = match db.read_async(tasks::nodes_with_open).await {
-            Ok(open) => open,
+    pub(super) async fn read(&self, db: &Db, ports: &Ports) {
+        let (started, now) = (Instant::now(), ports.now());
+        let both = move |tx: &mut Tx<'_>| Ok::<_, StoreError>((tasks::nodes_with_open(tx)?, streams::wanted(tx, now)?));
+        let (open, wanted) = match db.read_async(both).await {
+            Ok(found) => found,
             Err(error) => {
                 tracing::warn!(%error, "it could not be read which nodes have orders");
                 return;
@@ -122,6 +142,14 @@ impl Board {
             }
             state.open.insert(node, waiting);
         }
+        state.wanted.clear();
+        let still: HashSet<StreamId> = wanted.iter().map(|row| row.id.clone()).collect();
+        state.told.retain(|id| still.contains(id));
+        for row in wanted {
+            state.wanted.entry(row.node_id).or_default().push(row.id);
+        }
+        let asked = state.wanted.keys().filter(|node| state.stream_waits(node, false));
+        wake.extend(asked.filter_map(|node| state.polls.get(node)).map(Arc::clone));
         drop(state);
         wake.iter().for_each(|poll| poll.notify_waiters());
     }
@@ -132,14 +160,21 @@ impl Board {
     }
 }
 
+impl State {
+    fn stream_waits(&self, node: &NodeId, again: bool) -> bool {
+        self.wanted.get(node).is_some_and(|ids| ids.iter().any(|id| again || !self.told.contains(id)))
+    }
+}
+
 impl Held<'_> {
-    /// Waits until the node has an order that was not handed out. It may be gone again by the time this is looked at.
+    /// Waits until the node has an order that was not handed out, or a stream that it was not told of. It may be gone again by the time this is looked at.
     pub(super) async fn ordered(&self) {
         let woken = self.notify.notified();
         tokio::pin!(woken);
         // Listens before it looks, so that what comes in between is not missed.
         woken.as_mut().enable();
-        if self.board.orders(&self.node) == Some(Orders::Waiting) {
+        let waits = self.board.stream_waits(&self.node, false);
+        if waits || self.board.orders(&self.node) == Some(Orders::Waiting) {
             return;
         }
         woken.await;

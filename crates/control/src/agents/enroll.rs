@@ -259,6 +259,11 @@ impl Host {
         }
         let before = nodes::by_name(tx, &token.node_name)?;
         self.check_serial(tx, &token, before.as_ref())?;
+        let handed_over = before.as_ref().is_some_and(|node| node.handed_over.is_some());
+        if let Some(why) = crate::providers::token_fault(tx, &token, before.as_ref().map(|node| &node.id), handed_over)?
+        {
+            return Err(refuse(why));
+        }
         let key = self.request.public_key();
         let holder = nodes::by_public_key(tx, &key)?;
         if holder.is_some_and(|holder| before.as_ref().is_none_or(|node| node.id != holder.id)) {

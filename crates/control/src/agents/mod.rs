@@ -4,7 +4,8 @@
 //! ```text
 //! enroll   no certificate: a one-time token and a certificate request  ──▶ a certificate
 //! renew    a certificate that is on record and not revoked             ──▶ the next one
-//! messages heartbeats, progress, answers, polls                        ──▶ acknowledgements, orders
+//! messages heartbeats, progress, answers, polls                        ──▶ acknowledgements, orders, wanted streams
+//! streams  a stream that is wanted of the node, by its id              ──▶ bytes both ways
 //! ```
 //!
 //! A fleet of ten thousand says a thousand things a second, so the common case is kept cheap: a heartbeat of a known session
@@ -13,9 +14,11 @@
 
 mod board;
 mod enroll;
+mod images;
 mod peer;
 mod revocations;
 mod service;
+mod streams;
 mod tls;
 
 use std::{io, net::SocketAddr, sync::Arc, time::Duration};
@@ -35,9 +38,11 @@ pub use revocations::Revocations;
 use crate::{
     Ports,
     authority::{Authority, AuthorityFault},
+    image_files::ImageFiles,
     metrics::Metrics,
     node_plane::NodePlane,
     plane::Poke,
+    streams::Gateway,
 };
 use peer::Peer;
 use service::{Connection, Door};
@@ -66,6 +71,8 @@ pub struct AgentsConfig {
     pub store_calls_at_once: usize,
     /// How long open calls may take to end when the server stops.
     pub drain: Duration,
+    /// Where the bytes of images are; without it agents get none here.
+    pub images: Option<ImageFiles>,
 }
 
 impl AgentsConfig {
@@ -82,6 +89,7 @@ impl AgentsConfig {
             stranger_idle: Duration::from_secs(10),
             store_calls_at_once: 64,
             drain: Duration::from_secs(5),
+            images: None,
         }
     }
 }
@@ -125,6 +133,23 @@ pub struct AgentsParts {
     pub poke: Poke,
     /// What is counted.
     pub metrics: Metrics,
+    /// Where streams that agents open are joined; the same one as the door of the API has.
+    pub gateway: Gateway,
+}
+
+/// Lets a host in as the door does, for hosts that have no network between them and this process. Blocks.
+pub fn enroll(
+    (db, ports): (&Db, &Ports),
+    authority: &Arc<Authority>,
+    node_plane: &NodePlane,
+    request: &api::node_plane::EnrollRequest,
+) -> Result<api::node_plane::EnrollAnswer, api::Problem> {
+    let registrar = enroll::Registrar::new(db.clone(), ports.clone(), Arc::clone(authority));
+    let enrolled = registrar.enroll(request).map_err(enroll::Fault::into_problem)?;
+    if enrolled.again {
+        node_plane.forget_session(&enrolled.answer.node_id);
+    }
+    Ok(enrolled.answer)
 }
 
 /// A running door. Dropping it closes it at once; [`AgentsServer::stop`] lets open calls end.
@@ -246,6 +271,7 @@ async fn run(
 
 async fn connection(shell: Arc<Shell>, stream: TcpStream, address: SocketAddr) {
     let _ = stream.set_nodelay(true);
+    crate::streams::keep_alive(&stream);
     let mut stopping = shell.stopping.clone();
     let greeted = tokio::select! {
         greeted = tokio::time::timeout(shell.config.handshake, handshake(&shell, stream)) => greeted,
@@ -309,7 +335,7 @@ async fn speak(shell: &Arc<Shell>, stream: TlsStream<TcpStream>, address: Socket
     } else {
         let mut http = hyper::server::conn::http1::Builder::new();
         http.timer(TokioTimer::new()).header_read_timeout(idle).max_buf_size(usize::from(HEAD_BYTES_MAX));
-        let mut serving = std::pin::pin!(http.serve_connection(io, service));
+        let mut serving = std::pin::pin!(http.serve_connection(io, service).with_upgrades());
         tokio::select! {
             ended = serving.as_mut() => ended,
             _ = stop => {

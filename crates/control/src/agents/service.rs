@@ -24,7 +24,7 @@ use bytes::Bytes;
 use futures::FutureExt as _;
 use governor::{DefaultKeyedRateLimiter, Quota, RateLimiter};
 use http::{HeaderValue, StatusCode, header};
-use http_body_util::{BodyExt as _, Full};
+use http_body_util::{BodyExt as _, Full, combinators::BoxBody};
 use hyper::body::{Body as _, Incoming};
 use model::{NodeId, supply::IncidentKind};
 use serde::de::DeserializeOwned;
@@ -38,15 +38,20 @@ use super::{
     AgentsConfig, AgentsParts,
     board::{Board, Orders},
     enroll::{Fault, Registrar, incident},
+    images,
     peer::Peer,
+    streams,
 };
 use crate::{
     authority::Authority,
     front_door::{JSON, PROBLEM_JSON, internal},
+    image_files::ImageFiles,
     node_plane::NodeRefusal,
 };
 
-pub(super) type Answer = hyper::Response<Full<Bytes>>;
+/// What an answer carries: bytes that are there, or an image that is read as it is sent.
+pub(super) type AnswerBody = BoxBody<Bytes, std::io::Error>;
+pub(super) type Answer = hyper::Response<AnswerBody>;
 
 /// One connection: who is at the other end does not change while it lasts.
 #[derive(Debug)]
@@ -71,13 +76,14 @@ impl Connection {
 
 /// Everything that a call may need.
 pub(super) struct Door {
-    parts: AgentsParts,
+    pub(super) parts: AgentsParts,
     registrar: Arc<Registrar>,
-    board: Board,
+    pub(super) board: Board,
     store_calls: Semaphore,
-    by_node: DefaultKeyedRateLimiter<NodeId>,
+    pub(super) by_node: DefaultKeyedRateLimiter<NodeId>,
     by_address: DefaultKeyedRateLimiter<IpAddr>,
     arrival: Duration,
+    images: Option<ImageFiles>,
     stopping: watch::Receiver<bool>,
 }
 
@@ -87,6 +93,7 @@ enum Call {
     Enroll,
     Renew,
     Messages,
+    Image,
 }
 
 // More than a busy agent says, and less than would be felt.
@@ -110,6 +117,7 @@ impl Door {
             by_node: RateLimiter::keyed(by_node),
             by_address: RateLimiter::keyed(by_address),
             arrival: config.arrival,
+            images: config.images.clone(),
             stopping,
         }
     }
@@ -125,13 +133,13 @@ impl Door {
     /// Learns what the store knows of the fleet, before anybody is let in.
     pub(super) async fn prepare(&self) -> Result<(), StoreError> {
         self.learn().await?;
-        self.board.read(&self.parts.db).await;
+        self.board.read(&self.parts.db, &self.parts.ports).await;
         Ok(())
     }
 
     /// Keeps what is held in memory current, for as long as the future lives.
     pub(super) async fn keep_current(&self) {
-        let AgentsParts { db, node_plane, poke, .. } = &self.parts;
+        let AgentsParts { db, ports, node_plane, poke, .. } = &self.parts;
         let learn = async {
             loop {
                 tokio::time::sleep(LEARN_EVERY).await;
@@ -143,8 +151,8 @@ impl Door {
             }
         };
         tokio::select! {
-            () = self.board.follow(db, node_plane, poke, self.stopping.clone()) => {}
-            () = self.parts.revocations.follow(db, &self.parts.ports) => {}
+            () = self.board.follow((db, ports), node_plane, poke, self.stopping.clone()) => {}
+            () = self.parts.revocations.follow(db, ports) => {}
             () = learn => {}
         }
     }
@@ -167,15 +175,21 @@ impl Door {
         request: hyper::Request<Incoming>,
         connection: &Connection,
     ) -> Result<Answer, Infallible> {
+        if let Some(id) = streams::asked_for(request.uri().path()) {
+            let answer = self.stream(request, id, connection).await;
+            self.parts.metrics.agent_call("stream", answer.status().as_u16());
+            return Ok(answer);
+        }
         let (call, name) = match request.uri().path() {
             ENROLL_PATH => (Some(Call::Enroll), "enroll"),
             RENEW_PATH => (Some(Call::Renew), "renew"),
             MESSAGES_PATH => (Some(Call::Messages), "messages"),
+            path if images::asked(path).is_some() => (Some(Call::Image), "image"),
             _ => (None, "none"),
         };
         let serving = AssertUnwindSafe(self.serve(request, call, connection)).catch_unwind();
         let answer = match serving.await {
-            Ok(Ok(body)) => respond(StatusCode::OK, JSON, body),
+            Ok(Ok(answer)) => answer,
             Ok(Err(problem)) => {
                 let node = connection.node().map(tracing::field::display);
                 tracing::debug!(node, address = %connection.address, call = name, %problem, "a call was refused");
@@ -195,23 +209,29 @@ impl Door {
         request: hyper::Request<Incoming>,
         call: Option<Call>,
         connection: &Connection,
-    ) -> Result<Vec<u8>, Problem> {
+    ) -> Result<Answer, Problem> {
         let call = call.ok_or_else(|| Problem::new(Code::RouteNotFound, "Agents have no call at this path."))?;
-        if request.method() != http::Method::POST {
-            return Err(Problem::new(Code::MethodNotAllowed, "This path takes POST."));
+        let method = if call == Call::Image { http::Method::GET } else { http::Method::POST };
+        if request.method() != method {
+            return Err(Problem::new(Code::MethodNotAllowed, format!("This path takes {method}.")));
         }
         if call == Call::Enroll {
-            return self.enroll(request, connection.address).await;
+            return self.enroll(request, connection.address).await.map(said);
         }
         let peer = self.identified(connection).await?;
         if self.by_node.check_key(&peer.node_id).is_err() {
             let detail = format!("More than {CALLS_PER_NODE_S} calls a second.");
             return Err(Problem::new(Code::RateLimited, detail).with_retry_after(1));
         }
+        if call == Call::Image {
+            let digest = images::asked(request.uri().path()).unwrap_or_default();
+            let range = request.headers().get(header::RANGE).and_then(|range| range.to_str().ok());
+            return images::send(&self.parts.db, self.images.as_ref(), digest, range).await;
+        }
         let session = header_text(&request, SESSION_HEADER);
         if call == Call::Renew {
             let body = self.body(request, Some(&peer.node_id)).await?;
-            return self.renew(peer, &body).await;
+            return self.renew(peer, &body).await.map(said);
         }
         let wait = wait_asked(request.uri().query())?;
         let version = agent_version(&request);
@@ -222,11 +242,11 @@ impl Door {
             return Err(Problem::new(Code::InvalidBody, detail));
         }
         let answers = self.messages(peer, connection, Said { said, session, version, wait }).await?;
-        written(&answers)
+        written(&answers).map(self::said)
     }
 
     /// Who calls, if the identity is still good.
-    async fn identified<'a>(&self, connection: &'a Connection) -> Result<&'a Peer, Problem> {
+    pub(super) async fn identified<'a>(&self, connection: &'a Connection) -> Result<&'a Peer, Problem> {
         let refuse = |why: &str| Problem::new(Code::NodeIdentityRefused, why);
         let peer = match &connection.peer {
             None => return Err(refuse("No certificate was shown.")),
@@ -243,9 +263,10 @@ impl Door {
         Ok(peer)
     }
 
-    async fn suspect(&self, node: &NodeId, kind: IncidentKind, detail: &'static str) {
+    pub(super) async fn suspect(&self, node: &NodeId, kind: IncidentKind, detail: impl Into<String>) {
+        let detail = detail.into();
         let (db, plane, node) = (self.parts.db.clone(), Arc::clone(&self.parts.node_plane), node.clone());
-        if let Err(error) = self.aside(move || plane.suspect(&db, &node, (kind, detail))).await {
+        if let Err(error) = self.aside(move || plane.suspect(&db, &node, (kind, &detail))).await {
             tracing::warn!(%error, "an incident could not be written down");
         }
     }
@@ -279,7 +300,11 @@ impl Door {
     }
 
     /// Collects a body within its limits of size and time.
-    async fn body(&self, request: hyper::Request<Incoming>, node: Option<&NodeId>) -> Result<Vec<u8>, Problem> {
+    pub(super) async fn body(
+        &self,
+        request: hyper::Request<Incoming>,
+        node: Option<&NodeId>,
+    ) -> Result<Vec<u8>, Problem> {
         let mut incoming = request.into_body();
         let mut found = Vec::new();
         let collect = async {
@@ -379,7 +404,9 @@ impl Door {
         let (node, plane) = (&peer.node_id, &self.parts.node_plane);
         let mut tell_again = !connection.polled.swap(true, Ordering::AcqRel);
         if wait.is_zero() {
-            return self.offers(peer, &poll).await;
+            let mut answers = self.offers(peer, &poll).await?;
+            answers.extend(self.streams_wanted(node).await?);
+            return Ok(answers);
         }
         if plane.is_replaced(node, None, Some(poll.boot)) {
             return Err(problem(&NodeRefusal::Superseded));
@@ -394,6 +421,12 @@ impl Door {
                 Some(Orders::Waiting) => true,
             };
             let over = Instant::now() >= until || *stopping.borrow();
+            if self.board.stream_waits(node, tell_again) {
+                let wanted = self.streams_wanted(node).await?;
+                if !wanted.is_empty() {
+                    return Ok(wanted);
+                }
+            }
             if worth_asking {
                 let offers = self.offers(peer, &poll).await?;
                 self.board.handed_out(node);
@@ -451,7 +484,7 @@ fn too_large() -> Problem {
     Problem::new(Code::BodyTooLarge, format!("The body has more than {MESSAGES_BYTES_MAX} bytes."))
 }
 
-fn read<T: DeserializeOwned>(body: &[u8]) -> Result<T, Problem> {
+pub(super) fn read<T: DeserializeOwned>(body: &[u8]) -> Result<T, Problem> {
     serde_json::from_slice(body).map_err(|error| {
         let code = if error.is_data() { Code::InvalidBody } else { Code::MalformedJson };
         Problem::new(code, format!("The body cannot be read: {error}."))
@@ -486,14 +519,20 @@ fn agent_version(request: &hyper::Request<Incoming>) -> Option<String> {
     Some(version.chars().take_while(|c| c.is_ascii_graphic()).take(64).collect())
 }
 
-fn respond(status: StatusCode, content_type: &'static str, body: Vec<u8>) -> Answer {
-    let mut answer = hyper::Response::new(Full::new(Bytes::from(body)));
+pub(super) fn respond(status: StatusCode, content_type: &'static str, body: Vec<u8>) -> Answer {
+    let whole = Full::new(Bytes::from(body)).map_err(|never| match never {});
+    let mut answer = hyper::Response::new(BoxBody::new(whole));
     *answer.status_mut() = status;
     answer.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(content_type));
     answer
 }
 
-fn refused(problem: &Problem) -> Answer {
+/// An answer in JSON.
+fn said(body: Vec<u8>) -> Answer {
+    respond(StatusCode::OK, JSON, body)
+}
+
+pub(super) fn refused(problem: &Problem) -> Answer {
     let status = StatusCode::from_u16(problem.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     let mut answer = respond(status, PROBLEM_JSON, serde_json::to_vec(problem).unwrap_or_default());
     if let Some(seconds) = problem.retry_after_s {

@@ -9,28 +9,29 @@ use lifecycle::{
 };
 use model::{
     AllocationId, Timestamp,
-    allocation::Desired,
+    allocation::{AllocationTerms, Desired},
     supply::{NodeState, SlotState},
-    task::TaskKind,
+    task::{TaskKind, TaskResult},
 };
 use store::{
     Stamp, StoreError, Tx,
     allocations::{self, AllocationNew, AllocationRow, Entering},
-    claims, decisions,
+    claims, decisions, ingresses,
     living::{self, Living as Table, Seen},
     nodes, operations,
     scope::Page,
     slots::{self, SlotRow},
-    tasks,
+    tasks::{self, TaskRow},
 };
 
 use super::{
-    Hands, Living, id_of,
-    orders::{Held, Order, Purpose, by_attempt, challenge, give, held, orders_of},
+    Hands, Living, id_of, machine,
+    orders::{Held, Order, Purpose, by_attempt, challenge, give, held, held_to_order, orders_of},
     read_json, write_json,
 };
 use crate::{
     applier::{PlacementDecision, REFUSED},
+    host_words,
     leader::{Leader, unchanged},
     plane::PlaneConfig,
 };
@@ -43,6 +44,8 @@ pub(crate) struct Looked {
     row: AllocationRow,
     observed: AllocationObserved,
     refusal: Option<PlacementDecision>,
+    // What the host said to the newest order to build it.
+    built: Option<TaskResult>,
     view: View,
 }
 
@@ -70,12 +73,15 @@ impl Living for Allocations {
             forced: row.force_reason.is_some(),
             placement_refused: refusal.is_some(),
             provision_failed: observed.provision_failed,
-            node_online: node.is_some_and(|node| node.state == NodeState::Online),
+            machine: machine::seen(&row, &given, node.as_ref()),
+            node_online: node.is_some_and(|node| node.state == NodeState::Online && node.handed_over.is_none()),
             provision: of_kind(TaskKind::SliceVmProvision),
             release: of_kind(TaskKind::SliceVmRelease),
             last_attempt: given.last().map_or(0, |task| task.fence.attempt),
         };
-        Ok(Some(Looked { row, observed, refusal, view }))
+        let newest = given.into_iter().rfind(|task| task.kind == TaskKind::SliceVmProvision);
+        let built = newest.and_then(|task| task.result);
+        Ok(Some(Looked { row, observed, refusal, built, view }))
     }
 
     fn seen(looked: &Looked) -> Seen<'_> {
@@ -98,6 +104,8 @@ impl Living for Allocations {
             }),
             Effect::OrderProvision { attempt } => order(hands.leader, &looked.row, Purpose::Provision, attempt),
             Effect::OrderRelease { attempt } => order(hands.leader, &looked.row, Purpose::Release, attempt),
+            Effect::OrderDeploy { attempt } => machine::order_deploy(hands.leader, &looked.row, attempt),
+            Effect::OrderReclaim { attempt } => machine::order_reclaim(hands.leader, &looked.row, attempt),
         }
     }
 
@@ -123,6 +131,7 @@ impl Living for Allocations {
                     move_slots(tx, stamp, &slots, &[SlotState::Reserved, SlotState::InUse], SlotState::Wiping)?;
                 }
                 claims::end_of_allocation(tx, &row.id, stamp.now)?;
+                ingresses::delete_of_allocation(tx, stamp, &row.id)?;
             }
             State::Refused => entry.refuse(looked.refusal.as_ref()),
             State::Requested | State::Reserved => {
@@ -151,19 +160,25 @@ fn record(
 /// clean, and the host finds a newer order to stop and wipe when it is back.
 fn give_up(tx: &mut Tx<'_>, stamp: &mut Stamp<'_>, looked: &Looked) -> Result<(), StoreError> {
     let row = &looked.row;
-    for open in tasks::of_allocation(tx, &row.id)?.iter().filter(|task| !task.state.is_terminal()) {
+    let handed_over = looked.view.machine.is_some_and(|machine| machine.is_handed_over());
+    // A machine that a tenant has is taken back, whoever waits for that.
+    let counts = |task: &TaskRow| handed_over && task.kind == TaskKind::MachineReclaim;
+    let given = tasks::of_allocation(tx, &row.id)?;
+    for open in given.iter().filter(|task| !task.state.is_terminal() && !counts(task)) {
         tasks::expire(tx, stamp, open, Some("superseded"))?;
     }
     let Held { slots, .. } = held(tx, &row.id)?;
     move_slots(tx, stamp, &slots, &[SlotState::Reserved, SlotState::InUse], SlotState::CleanupBlocked)?;
     let Held { slots, .. } = held(tx, &row.id)?;
     challenge(tx, stamp, &slots)?;
+    if handed_over {
+        let held = held(tx, &row.id)?;
+        return machine::reclaim_goes_on(tx, stamp, row, &looked.view, &held);
+    }
     let Held { node_id: Some(node_id), slots } = held(tx, &row.id)? else { return Ok(()) };
     let order = Order {
         node_id: &node_id,
-        allocation_id: &row.id,
-        tenant_id: &row.tenant_id,
-        project_id: &row.project_id,
+        allocation: row,
         purpose: Purpose::Release,
         attempt: looked.view.last_attempt + 1,
         deadline: stamp.now.plus_seconds(GIVEN_UP_DEADLINE_S),
@@ -181,6 +196,7 @@ fn recreate(tx: &mut Tx<'_>, stamp: &mut Stamp<'_>, row: &AllocationRow) -> Resu
         return Ok(());
     }
     let id = AllocationId::from_parts(stamp.now, stamp.bits());
+    let terms = AllocationTerms { user_data: allocations::user_data(tx, &row.id)?, ..row.terms.clone() };
     let new = AllocationNew {
         id: &id,
         tenant_id: &row.tenant_id,
@@ -190,7 +206,7 @@ fn recreate(tx: &mut Tx<'_>, stamp: &mut Stamp<'_>, row: &AllocationRow) -> Resu
         region_id: &row.region_id,
         shape: row.shape,
         gpu_count: row.gpu_count,
-        terms: &row.terms,
+        terms: &terms,
         recreated_from: Some(&row.id),
     };
     allocations::insert(tx, stamp, new)
@@ -210,18 +226,8 @@ fn order(leader: &Leader, row: &AllocationRow, purpose: Purpose, attempt: i64) -
     let deadline = leader.now.plus_seconds(leader.config.order_deadline_s);
     leader.commit(move |tx, stamp| {
         unchanged(allocations::get(tx, &row.id)?, |found| found.version, row.version)?;
-        let Held { node_id: Some(node_id), slots } = held(tx, &row.id)? else {
-            return Err(StoreError::Other("an allocation without claims cannot give orders".into()));
-        };
-        let order = Order {
-            node_id: &node_id,
-            allocation_id: &row.id,
-            tenant_id: &row.tenant_id,
-            project_id: &row.project_id,
-            purpose,
-            attempt,
-            deadline,
-        };
+        let (node_id, slots) = held_to_order(tx, &row.id)?;
+        let order = Order { node_id: &node_id, allocation: &row, purpose, attempt, deadline };
         give(tx, stamp, &order, &slots)
     })
 }
@@ -250,11 +256,14 @@ impl Entry {
     fn new(looked: &Looked, state: State) -> Self {
         let mut entry = Self { state, observed: looked.observed.clone(), reason: None, error: None };
         match state {
-            State::Running => entry.observed.guest_up = true,
+            State::Running => {
+                entry.observed.guest_up = true;
+                entry.observed.guest = looked.built.as_ref().and_then(|built| built.guest.as_deref().cloned());
+            }
             State::Releasing if allocation::records_failure(&looked.view, state) => {
-                // What the host said stays with its order, for operators; it may speak of devices and of others.
+                // What the host said stays with its order, for operators; its owner is told what is theirs to know.
                 entry.observed.provision_failed = true;
-                entry.observed.reason = Some(NOT_BUILT.to_owned());
+                entry.observed.reason = Some(not_built(looked.built.as_ref()));
                 entry.reason = Some("provision_failed");
             }
             State::Releasing => entry.reason = Some("release_wanted"),
@@ -262,7 +271,8 @@ impl Entry {
             _ => (),
         }
         entry.error = if entry.observed.provision_failed {
-            Some(OperationError { code: Code::ProvisioningFailed, detail: NOT_BUILT.to_owned(), refusal: None })
+            let detail = entry.observed.reason.clone().unwrap_or_else(|| not_built(None));
+            Some(OperationError { code: Code::ProvisioningFailed, detail, refusal: None })
         } else if matches!(state, State::Releasing | State::Released) {
             let detail = "It was given back before it ran.".to_owned();
             Some(OperationError { code: Code::StateConflict, detail, refusal: None })
@@ -306,4 +316,7 @@ impl Entry {
     }
 }
 
-const NOT_BUILT: &str = "The host could not start the guest; its slots are being cleaned up.";
+fn not_built(said: Option<&TaskResult>) -> String {
+    let nothing = "The host could not start the guest; its slots are being cleaned up.";
+    said.map_or_else(|| nothing.to_owned(), host_words::owner_sentence)
+}

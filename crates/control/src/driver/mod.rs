@@ -19,6 +19,7 @@
 
 mod allocation;
 mod at_once;
+pub(crate) mod machine;
 mod node;
 mod orders;
 mod overdue;
@@ -48,6 +49,8 @@ use crate::{
     leader::Leader,
     plane::PlaneConfig,
 };
+pub(crate) use node::conversion_reason;
+pub(crate) use orders::{bundle, challenge, share};
 pub(crate) use overdue::{OverdueLog, overdue_count};
 pub(crate) use task::poke_waiting;
 

@@ -3,14 +3,19 @@
 
 use lifecycle::order::{OrderView, Orders};
 use model::{
-    AllocationId, NodeId, ProjectId, TaskId, TenantId, Timestamp,
+    AllocationId, NodeId, TaskId, Timestamp,
     claim::ClaimKind,
+    guest::{BundleDevice, GuestSpec, LOGIN_USER, SlotBundle, SlotShare},
     supply::SlotState,
     task::{Fence, GuestOrder, Task, TaskInput, TaskKind, TaskSlot, TaskState},
 };
 use store::{
-    Stamp, StoreError, Tx, claims,
+    Stamp, StoreError, Tx,
+    allocations::{self, AllocationRow},
+    claims,
     living::{self, Living as Table},
+    skus::{self, SkuRow},
+    slot_profiles,
     slots::{self, SlotRow},
     tasks::{self, TaskNew, TaskRow},
 };
@@ -36,9 +41,7 @@ impl Purpose {
 /// For whom an order is.
 pub(super) struct Order<'a> {
     pub(super) node_id: &'a NodeId,
-    pub(super) allocation_id: &'a AllocationId,
-    pub(super) tenant_id: &'a TenantId,
-    pub(super) project_id: &'a ProjectId,
+    pub(super) allocation: &'a AllocationRow,
     pub(super) purpose: Purpose,
     pub(super) attempt: i64,
     pub(super) deadline: Timestamp,
@@ -52,13 +55,25 @@ pub(super) fn give(
     touched: &[SlotRow],
 ) -> Result<(), StoreError> {
     let challenge = |slot: &SlotRow| if order.purpose == Purpose::Release { slot.wipe_nonce.clone() } else { None };
-    let slots: Vec<TaskSlot> = touched
-        .iter()
-        .map(|slot| TaskSlot { slot_id: slot.id.clone(), use_generation: slot.use_generation, nonce: challenge(slot) })
-        .collect();
+    let allocation = order.allocation;
+    let sku = skus::get(tx, &allocation.sku_id)?.ok_or(StoreError::NotFound)?;
+    let mut slots: Vec<TaskSlot> = Vec::with_capacity(touched.len());
+    for slot in touched {
+        let share = share(tx, &slot.profile, Some(&sku))?;
+        slots.push(TaskSlot {
+            slot_id: slot.id.clone(),
+            use_generation: slot.use_generation,
+            nonce: challenge(slot),
+            bundle: share.and_then(|share| bundle(slot, share)).map(Box::new),
+        });
+    }
     // The agent compares slot by slot, with each slot's own generation; this one is for people and for the answer.
     let generation = slots.iter().map(|slot| slot.use_generation).max().unwrap_or(0);
-    let guest = GuestOrder { allocation_id: order.allocation_id.clone(), slots };
+    let spec = match order.purpose {
+        Purpose::Provision => guest_spec(tx, allocation, touched)?.map(Box::new),
+        Purpose::Release => None,
+    };
+    let guest = GuestOrder { allocation_id: allocation.id.clone(), slots, guest: spec };
     let task = Task {
         id: TaskId::from_parts(stamp.now, stamp.bits()),
         node_id: order.node_id.clone(),
@@ -66,13 +81,88 @@ pub(super) fn give(
         fence: Fence { incarnation: store::incarnation(tx)?, generation, attempt: order.attempt },
         deadline: order.deadline,
     };
-    tasks::insert(tx, stamp, TaskNew { task: &task, owner: Some((order.tenant_id, order.project_id)) })?;
-    let given = tasks::of_allocation(tx, order.allocation_id)?;
+    tasks::insert(tx, stamp, TaskNew { task: &task, owner: Some((&allocation.tenant_id, &allocation.project_id)) })?;
+    let given = tasks::of_allocation(tx, &allocation.id)?;
     let Some(newest) = given.iter().find(|other| other.id == task.id) else { return Err(StoreError::NotFound) };
     for older in given.iter().filter(|older| !older.state.is_terminal() && supersedes(newest, older)) {
         living::poke(tx, Table::Tasks, older.id.as_str(), stamp.now)?;
     }
     Ok(())
+}
+
+/// What a guest is made of, besides its slots; none for a whole node that its tenant brings up themselves.
+fn guest_spec(
+    tx: &mut Tx<'_>,
+    allocation: &AllocationRow,
+    touched: &[SlotRow],
+) -> Result<Option<GuestSpec>, StoreError> {
+    let Some(image) = allocation.terms.image.clone() else { return Ok(None) };
+    Ok(Some(GuestSpec {
+        host_name: host_name(allocation.name.as_str()),
+        user_name: LOGIN_USER.to_owned(),
+        ssh_keys: allocation.terms.ssh_keys.iter().map(|key| key.public_key.clone()).collect(),
+        user_data: allocations::user_data(tx, &allocation.id)?.map(String::from),
+        image,
+        partition: partition(touched),
+    }))
+}
+
+/// The partition that GPUs are together, by their places on the board; none for a single one, or for none.
+fn partition(touched: &[SlotRow]) -> Vec<u32> {
+    let gpus = touched.iter().filter(|slot| slot.parts.gpu_pci_address.is_some());
+    let mut places: Vec<u32> = gpus.filter_map(|slot| u32::try_from(slot.parts.gpu_module_id?).ok()).collect();
+    places.sort_unstable();
+    if places.len() > 1 { places } else { vec![] }
+}
+
+/// Letters of one part of a host name at most.
+const HOST_NAME_MAX: usize = 63;
+
+/// What its owner calls it, as a name that a host may have.
+pub(super) fn host_name(name: &str) -> String {
+    let letter = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' };
+    let text: String = name.chars().map(letter).take(HOST_NAME_MAX).collect();
+    let text = text.trim_matches('-');
+    if text.is_empty() { "guest".to_owned() } else { text.to_owned() }
+}
+
+/// What one slot of a profile gets of its host. Slots of a profile that nobody wrote down get what was bought.
+pub(crate) fn share(tx: &mut Tx<'_>, profile: &str, sku: Option<&SkuRow>) -> Result<Option<SlotShare>, StoreError> {
+    let known = match profile.parse() {
+        Ok(slug) => slot_profiles::get(tx, &slug)?,
+        Err(_) => None,
+    };
+    let bought = sku.map(|sku| (sku.terms.vcpus_per_gpu, sku.terms.memory_mib_per_gpu));
+    let made_of = known.as_ref().map(|profile| (profile.terms.vcpus, profile.terms.memory_mib));
+    let whole = || {
+        let (vcpus, memory_mib) = bought.or(made_of)?;
+        Some(SlotShare {
+            vcpus: u32::try_from(vcpus).ok()?,
+            memory_mib: u64::try_from(memory_mib).ok()?,
+            hugepage_kib: known.as_ref().and_then(|of| of.terms.hugepage_kib).and_then(|kib| u64::try_from(kib).ok()),
+            disk_bytes_min: known.as_ref().map_or(0, |of| u64::try_from(of.terms.min_disk_bytes).unwrap_or(0)),
+        })
+    };
+    Ok(whole())
+}
+
+/// What was approved for a slot, as a host needs it; none while something of it is unknown.
+pub(crate) fn bundle(slot: &SlotRow, share: SlotShare) -> Option<SlotBundle> {
+    let parts = &slot.parts;
+    let device = |address: &Option<String>| address.clone().map(|pci_address| BundleDevice { pci_address });
+    let gpu = device(&parts.gpu_pci_address);
+    Some(SlotBundle {
+        profile: slot.profile.clone(),
+        // What has no GPU has a number only to be told from the others.
+        gpu_module_id: gpu.as_ref().and(parts.gpu_module_id).and_then(|id| u32::try_from(id).ok()),
+        gpu,
+        fabric: device(&parts.fabric_vf_pci_address),
+        disk_identity: parts.nvme_identity.clone()?,
+        mac: parts.mgmt_mac.clone()?,
+        ip: parts.private_ip.as_deref()?.parse().ok()?,
+        numa_node: u32::try_from(parts.numa_node.unwrap_or(0)).ok()?,
+        share,
+    })
 }
 
 /// Orders of one kind, as deciders see them. Those from before the state was entered, or begun anew at an operator's word,
@@ -121,8 +211,15 @@ pub(super) fn held(tx: &mut Tx<'_>, id: &AllocationId) -> Result<Held, StoreErro
     Ok(Held { node_id: Some(claim.node_id), slots })
 }
 
+/// The same for whoever gives an order: the node that it goes to, and the slots it is about.
+pub(super) fn held_to_order(tx: &mut Tx<'_>, id: &AllocationId) -> Result<(NodeId, Vec<SlotRow>), StoreError> {
+    let Held { node_id, slots } = held(tx, id)?;
+    let node_id = node_id.ok_or_else(|| StoreError::Other("an allocation without claims cannot give orders".into()))?;
+    Ok((node_id, slots))
+}
+
 /// Gives each slot a fresh challenge that its next wipe proof must answer.
-pub(super) fn challenge(tx: &mut Tx<'_>, stamp: &mut Stamp<'_>, touched: &[SlotRow]) -> Result<(), StoreError> {
+pub(crate) fn challenge(tx: &mut Tx<'_>, stamp: &mut Stamp<'_>, touched: &[SlotRow]) -> Result<(), StoreError> {
     let nonces: Vec<String> = touched.iter().map(|_| nonce(stamp)).collect();
     let pairs: Vec<(&SlotRow, &str)> = touched.iter().zip(nonces.iter().map(String::as_str)).collect();
     slots::challenge_all(tx, stamp, &pairs)
@@ -130,4 +227,18 @@ pub(super) fn challenge(tx: &mut Tx<'_>, stamp: &mut Stamp<'_>, touched: &[SlotR
 
 fn nonce(stamp: &mut Stamp<'_>) -> String {
     [stamp.bits(), stamp.bits()].concat().iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::host_name;
+
+    #[test]
+    fn whatever_it_is_called_a_host_can_be_called_that() {
+        assert_eq!(host_name("trainer-1"), "trainer-1");
+        assert_eq!(host_name("My Job_2"), "my-job-2");
+        assert_eq!(host_name("研究"), "guest");
+        assert_eq!(host_name("-x-"), "x");
+        assert_eq!(host_name(&"a".repeat(200)).len(), 63);
+    }
 }

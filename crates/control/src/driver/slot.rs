@@ -58,7 +58,7 @@ impl Living for Slots {
         let ended = release_that_ended(&given);
         let unclaimed = last_claim.as_ref().and_then(|claim| claim.released);
         let again = given.iter().filter(|task| {
-            let touches = task.slots.iter().any(|touched| touched.slot_id == slot.id);
+            let touches = task.slots().iter().any(|touched| touched.slot_id == slot.id);
             let later = match ended {
                 Some(attempt) => task.fence.attempt > attempt,
                 None => unclaimed.is_some_and(|at| task.created >= at),
@@ -69,9 +69,8 @@ impl Living for Slots {
             state: slot.state,
             claim_active: occupied || last_claim.as_ref().is_some_and(|claim| claim.active),
             proof: proof(tx, &slot)?,
-            node_online: node.is_some_and(|node| node.state == NodeState::Online),
+            node_online: node.is_some_and(|node| node.state == NodeState::Online && node.handed_over.is_none()),
             rewipe: orders_of(again, slot.life.state_since),
-            last_attempt: given.last().map_or(0, |task| task.fence.attempt),
         };
         Ok(Some(Looked { slot, last_user: last_claim.map(|claim| claim.allocation_id), view }))
     }
@@ -85,9 +84,9 @@ impl Living for Slots {
     }
 
     fn perform(hands: &Hands<'_>, looked: &Looked, effect: Effect) -> Result<(), StoreError> {
-        let Effect::OrderRewipe { attempt } = effect;
+        let Effect::OrderRewipe = effect;
         match &looked.last_user {
-            Some(user) => order_rewipe(hands.leader, &looked.slot, user, attempt),
+            Some(user) => order_rewipe(hands.leader, &looked.slot, user),
             None => Err(StoreError::Other("a slot that nobody used cannot be wiped again".into())),
         }
     }
@@ -97,7 +96,8 @@ impl Living for Slots {
         let (health, reason) = match (state, view.proof) {
             (State::Available, _) => (Health { state: "clean", detail: "Proved clean after its last use." }, "proved"),
             (_, ProofView::Missing) => {
-                (Health { state: "proof_missing", detail: "No wipe proof has come." }, "proof_missing")
+                let detail = "The host gave no wipe proof for the last use.";
+                (Health { state: "proof_missing", detail }, "proof_missing")
             }
             (_, ProofView::Faulty(fault)) => {
                 (Health { state: &slot.health_state, detail: &slot.health_detail }, fault.as_str())
@@ -120,32 +120,27 @@ fn last_claim(tx: &mut Tx<'_>, slot: &SlotRow) -> Result<Option<ClaimRow>, Store
 }
 
 fn proof(tx: &mut Tx<'_>, slot: &SlotRow) -> Result<ProofView, StoreError> {
-    let stored = proofs::get(tx, &slot.id, slot.use_generation)?;
-    if stored.is_some_and(|stored| Some(&stored.nonce) == slot.wipe_nonce.as_ref()) {
+    if proofs::of_latest(tx, slot)?.is_some() {
         return Ok(ProofView::Valid);
     }
     // A refused proof leaves its fault as the slot's state of health.
     Ok(slot.health_state.parse::<ProofFault>().map_or(ProofView::Missing, ProofView::Faulty))
 }
 
-fn order_rewipe(leader: &Leader, slot: &SlotRow, user: &AllocationId, attempt: i64) -> Result<(), StoreError> {
+fn order_rewipe(leader: &Leader, slot: &SlotRow, user: &AllocationId) -> Result<(), StoreError> {
     let (slot, user) = (slot.clone(), user.clone());
     let deadline = leader.now.plus_seconds(leader.config.order_deadline_s);
     leader.commit(move |tx, stamp| {
+        // The slots of one use are wiped again at the same time; their orders are numbered one after the other.
+        claims::occupancy_held(tx, &slot.node_id)?;
         let seen = unchanged(slots::get(tx, &slot.id)?, |found| found.version, slot.version)?;
         // A fresh challenge: what the last attempt could not prove, an old answer shall not.
         challenge(tx, stamp, &[seen])?;
         let challenged = slots::get(tx, &slot.id)?.ok_or(StoreError::NotFound)?;
         let allocation = allocations::get(tx, &user)?.ok_or(StoreError::NotFound)?;
-        let order = Order {
-            node_id: &slot.node_id,
-            allocation_id: &user,
-            tenant_id: &allocation.tenant_id,
-            project_id: &allocation.project_id,
-            purpose: Purpose::Release,
-            attempt,
-            deadline,
-        };
+        let attempt = by_attempt(tx, &user)?.last().map_or(0, |task| task.fence.attempt) + 1;
+        let order =
+            Order { node_id: &slot.node_id, allocation: &allocation, purpose: Purpose::Release, attempt, deadline };
         give(tx, stamp, &order, &[challenged])
     })
 }

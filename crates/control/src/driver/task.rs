@@ -53,6 +53,7 @@ impl Living for Tasks {
             state_since: task.life.state_since,
             deadline: task.deadline,
             superseded: *superseded,
+            for_provider: task.kind.is_for_provider(),
         };
         task::decide(&view, now)
     }
@@ -78,7 +79,7 @@ pub(crate) fn poke_waiting(tx: &mut Tx<'_>, task: &TaskRow, now: Timestamp) -> R
         Some(allocation) => living::poke(tx, Table::Allocations, allocation.as_str(), now)?,
         None => crate::host_orders::finish(tx, task, now)?,
     };
-    let wiped: &[_] = if task.kind == TaskKind::SliceVmRelease { &task.slots } else { &[] };
+    let wiped: &[_] = if task.kind == TaskKind::SliceVmRelease { task.slots() } else { &[] };
     for slot in wiped {
         living::poke(tx, Table::Slots, slot.slot_id.as_str(), now)?;
     }
@@ -87,6 +88,6 @@ pub(crate) fn poke_waiting(tx: &mut Tx<'_>, task: &TaskRow, now: Timestamp) -> R
 
 /// Whether an order takes the place of an older one: given later for the same allocation, and touching one of its slots.
 pub(crate) fn supersedes(newer: &TaskRow, older: &TaskRow) -> bool {
-    let touches = |slot: &model::task::TaskSlot| older.slots.iter().any(|other| other.slot_id == slot.slot_id);
-    newer.fence.attempt > older.fence.attempt && newer.slots.iter().any(touches)
+    let touches = |slot: &model::task::TaskSlot| older.slots().iter().any(|other| other.slot_id == slot.slot_id);
+    newer.fence.attempt > older.fence.attempt && newer.slots().iter().any(touches)
 }

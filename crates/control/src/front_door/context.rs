@@ -11,24 +11,28 @@ use api::{
     page::{Page, PageQuery, PageToken},
 };
 use model::{
-    AllocationId, EnrollmentTokenId, MemberId, NodeId, OperationId, PoolId, PrincipalId, ProjectId, RegionId, SkuId,
-    SlotId, SshKeyId, TenantId, Timestamp, TokenId, event::Noun, identity::PrincipalKind, text::Slug,
+    AllocationId, EnrollmentTokenId, IngressId, MemberId, NodeId, OperationId, PoolId, PrincipalId, ProjectId,
+    RegionId, SkuId, SlotId, SshKeyId, StreamId, TenantId, Timestamp, TokenId, WipeOverrideId, event::Noun,
+    identity::PrincipalKind, text::Slug,
 };
 use store::{
-    Scope, Stamp, StoreError, Tx, allocations::AllocationRow, enrollment::EnrollmentTokenRow, members::MemberRow,
-    nodes::NodeRow, pools::PoolRow, principals::PrincipalRow, projects::ProjectRow, regions::RegionRow, skus::SkuRow,
-    slot_profiles::SlotProfileRow, slots::SlotRow, ssh_keys::SshKeyRow, tenants::TenantRow, tokens::TokenRow,
+    Scope, Stamp, StoreError, Tx, allocations::AllocationRow, enrollment::EnrollmentTokenRow, ingresses::IngressRow,
+    members::MemberRow, nodes::NodeRow, pools::PoolRow, principals::PrincipalRow, projects::ProjectRow,
+    regions::RegionRow, skus::SkuRow, slot_profiles::SlotProfileRow, slots::SlotRow, ssh_keys::SshKeyRow,
+    streams::StreamRow, tenants::TenantRow, tokens::TokenRow, wipe_overrides::WipeOverrideRow,
 };
 
 use super::{
     FrontDoorConfig, Refusal,
     page::{Binding, Cursor},
-    request::StreamStart,
+    request::{RecordingFile, StreamStart},
 };
 use crate::{
     Ports,
     authz::{Caller, Policies, Resource, token::Secret},
     availability::AvailabilityMemo,
+    image_files::Received,
+    streams::Opening,
 };
 
 /// What a request carries, in the types of its operation.
@@ -44,6 +48,8 @@ pub struct Input<E: Endpoint> {
     pub if_match: Option<i64>,
     /// The position in `Last-Event-ID`.
     pub last_event_id: Option<i64>,
+    /// What was counted of bytes that came with the request.
+    pub received: Option<Received>,
 }
 
 /// What was acted on, for the audit trail.
@@ -65,17 +71,50 @@ pub struct Answer<T> {
     pub(crate) next: Option<PageToken>,
     pub(crate) secret: Option<Secret>,
     pub(crate) stream: Option<StreamStart>,
+    pub(crate) opening: Option<Opening>,
+    pub(crate) file: Option<RecordingFile>,
+    pub(crate) noted: Option<String>,
+}
+
+// Not derived: that would ask for a default of what is answered.
+impl<T> Default for Answer<T> {
+    fn default() -> Self {
+        Self {
+            body: None,
+            version: None,
+            location: None,
+            about: None,
+            next: None,
+            secret: None,
+            stream: None,
+            opening: None,
+            file: None,
+            noted: None,
+        }
+    }
 }
 
 impl<T> Answer<T> {
     /// An answer with this body.
     pub fn new(body: T) -> Self {
-        let body = Some(body);
-        Self { body, version: None, location: None, about: None, next: None, secret: None, stream: None }
+        Self { body: Some(body), ..Self::default() }
     }
     /// An answer whose body is a stream of events, written by whoever holds the connection.
     pub fn stream(start: StreamStart) -> Self {
-        Self { body: None, version: None, location: None, about: None, next: None, secret: None, stream: Some(start) }
+        Self { stream: Some(start), ..Self::default() }
+    }
+    /// An answer after which the connection is a stream to a guest.
+    pub fn opening(opening: Opening) -> Self {
+        Self { opening: Some(opening), ..Self::default() }
+    }
+    /// An answer whose body is a file.
+    pub fn file(file: RecordingFile) -> Self {
+        Self { file: Some(file), ..Self::default() }
+    }
+    /// With what the audit trail says instead of the request's body.
+    pub fn noted(mut self, note: &serde_json::Value) -> Self {
+        self.noted = Some(note.to_string());
+        self
     }
     /// With the version that becomes the ETag.
     pub fn version(mut self, version: i64) -> Self {
@@ -114,6 +153,10 @@ pub struct Ctx<'a, 't> {
     pub operation: &'a Operation,
     /// How this replica is set up.
     pub config: &'a FrontDoorConfig,
+    /// The id that the request goes by.
+    pub request_id: &'a str,
+    /// The address that it came from.
+    pub from: &'a str,
     pub(crate) ports: &'a Ports,
     pub(crate) policies: &'a Policies,
     pub(crate) availability: &'a AvailabilityMemo,
@@ -216,6 +259,17 @@ impl Ctx<'_, '_> {
         Ok(row)
     }
 
+    /// A stream, for this operation.
+    pub fn guest_stream(&mut self, id: &StreamId) -> Result<StreamRow, Refusal> {
+        let found = store::streams::get_visible(self.tx, &self.scope(), id)?;
+        let seen = found.filter(|row| self.may(Right::ProjectRead, Resource::Project(&row.tenant_id, &row.project_id)));
+        let Some(row) = seen else {
+            return Err(self.unseen(|tx| Ok(store::streams::get(tx, id)?.is_some())));
+        };
+        self.require(self.operation.right, Resource::Project(&row.tenant_id, &row.project_id))?;
+        Ok(row)
+    }
+
     /// An allocation of whomever, for an operation of the platform. To others than operators there is none.
     pub fn any_allocation(&mut self, id: &AllocationId) -> Result<AllocationRow, Refusal> {
         if !self.may(Right::PlatformRead, Resource::Platform) {
@@ -232,6 +286,17 @@ impl Ctx<'_, '_> {
         let seen = found.filter(|row| self.may(Right::ProjectRead, Resource::Project(&row.tenant_id, &row.project_id)));
         let Some(row) = seen else {
             return Err(self.unseen(|tx| Ok(store::ssh_keys::get(tx, id)?.is_some())));
+        };
+        self.require(self.operation.right, Resource::Project(&row.tenant_id, &row.project_id))?;
+        Ok(row)
+    }
+
+    /// A way in, for this operation.
+    pub fn ingress(&mut self, id: &IngressId) -> Result<IngressRow, Refusal> {
+        let found = store::ingresses::get_visible(self.tx, &self.scope(), id)?;
+        let seen = found.filter(|row| self.may(Right::ProjectRead, Resource::Project(&row.tenant_id, &row.project_id)));
+        let Some(row) = seen else {
+            return Err(self.unseen(|tx| Ok(store::ingresses::get(tx, id)?.is_some())));
         };
         self.require(self.operation.right, Resource::Project(&row.tenant_id, &row.project_id))?;
         Ok(row)
@@ -358,6 +423,16 @@ impl Ctx<'_, '_> {
             return Err(Refusal::not_found());
         }
         let row = store::slots::get(self.tx, id)?.ok_or_else(Refusal::not_found)?;
+        self.platform()?;
+        Ok(row)
+    }
+
+    /// An override, for this operation. Only operators know of them.
+    pub fn wipe_override(&mut self, id: &WipeOverrideId) -> Result<WipeOverrideRow, Refusal> {
+        if !self.may(Right::PlatformRead, Resource::Platform) {
+            return Err(Refusal::not_found());
+        }
+        let row = store::wipe_overrides::get(self.tx, id)?.ok_or_else(Refusal::not_found)?;
         self.platform()?;
         Ok(row)
     }

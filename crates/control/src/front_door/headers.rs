@@ -1,7 +1,7 @@
 //! Reading the headers that decide whether a request is safe to repeat and which version it is about. A header that cannot
 //! be read is refused, never ignored.
 
-use api::{Code, Operation, Problem, endpoint::IfMatch, headers as rules};
+use api::{Code, Operation, Problem, endpoint::IfMatch, headers as rules, node_plane::STREAM_PROTOCOL};
 
 use super::request::Headers;
 use crate::authz::token::Secret;
@@ -38,6 +38,12 @@ pub(crate) fn read(headers: &Headers, operation: &Operation) -> Result<Read, Pro
         let detail = "This operation needs an If-Match header with the version to change.";
         return Err(Problem::new(Code::VersionRequired, detail)
             .with_field(rules::IF_MATCH, "one version in double quotes, such as \"7\""));
+    }
+    if operation.is_upgrade() && headers.upgrade.as_deref().is_none_or(|asked| asked != STREAM_PROTOCOL) {
+        let accepted = format!("{STREAM_PROTOCOL}, with Connection: Upgrade over HTTP/1.1");
+        return Err(
+            Problem::new(Code::UpgradeRequired, "This operation opens a stream.").with_field(rules::UPGRADE, accepted)
+        );
     }
     if operation.success == api::Success::EventStream {
         let position = headers.last_event_id.as_deref().map(rules::last_event_id).transpose()?;

@@ -22,14 +22,16 @@ mod routes;
 
 use std::sync::Arc;
 
-use api::{Endpoint as _, Operation, Problem, supply::NodeRevokeIdentity, timeline::TimelinePage};
-use model::AllocationId;
-use store::{Db, Tx};
+use api::{
+    Code, Endpoint as _, Operation, Problem, image::ImagePath, supply::NodeRevokeIdentity, timeline::TimelinePage,
+};
+use model::{AllocationId, StreamId, image::ImageSpec, stream::StreamEnding};
+use store::{Db, StoreError, Tx};
 
 pub use context::{About, Answer, Ctx, Input, Work};
 pub use refusal::Refusal;
 pub(crate) use refusal::internal;
-pub use request::{Headers, JSON, PROBLEM_JSON, Request, Response, StreamOf, StreamStart};
+pub use request::{Headers, JSON, PROBLEM_JSON, RecordingFile, Request, Response, StreamOf, StreamStart};
 pub use routes::BadRoutes;
 pub(crate) use routes::{Route, route};
 
@@ -38,6 +40,8 @@ use crate::{
     agents::Revocations,
     authz::{BadPolicies, Policies, token::Secret},
     availability::AvailabilityMemo,
+    image_files::ImageFiles,
+    streams::{self, Gateway, Watched},
 };
 use idempotency::{Busy, InFlight};
 use pipeline::Parsed;
@@ -54,6 +58,12 @@ pub struct FrontDoorConfig {
     pub authority_sha256: Option<String>,
     /// Who is told at once when a node's identity was revoked here.
     pub revocations: Revocations,
+    /// The way in to guests.
+    pub gateway: Gateway,
+    /// Where the bytes of images are; without it none are taken in here.
+    pub images: Option<ImageFiles>,
+    /// Whether this is a laboratory: then there is a model of GPU that is none, which is never for sale.
+    pub lab: bool,
 }
 
 impl Default for FrontDoorConfig {
@@ -63,6 +73,9 @@ impl Default for FrontDoorConfig {
             program_version: env!("CARGO_PKG_VERSION").to_owned(),
             authority_sha256: None,
             revocations: Revocations::default(),
+            gateway: Gateway::default(),
+            images: None,
+            lab: false,
         }
     }
 }
@@ -127,13 +140,35 @@ impl FrontDoor {
     /// Opens the door: every operation of the contract must be carried out, and the policies must be valid.
     pub fn new(ports: Ports, config: FrontDoorConfig) -> Result<Self, BadFrontDoor> {
         let (policies, routes) = (Policies::load()?, Routes::new(crate::use_cases::routes())?);
-        let availability = AvailabilityMemo::default();
+        let availability = AvailabilityMemo::new(config.lab);
         Ok(Self(Arc::new(Inner { ports, config, policies, routes, in_flight: InFlight::default(), availability })))
     }
 
     /// How this replica is set up.
     pub fn config(&self) -> &FrontDoorConfig {
         &self.0.config
+    }
+
+    pub(crate) fn ports(&self) -> &Ports {
+        &self.0.ports
+    }
+
+    /// Which of these streams must end now, and why.
+    pub(crate) async fn streams_standing(
+        &self,
+        db: &Db,
+        watched: Vec<Watched>,
+    ) -> Result<Vec<(StreamId, StreamEnding)>, StoreError> {
+        let door = self.clone();
+        let read = move |tx: &mut Tx<'_>| {
+            let now = door.0.ports.now();
+            let mut over = Vec::new();
+            for one in &watched {
+                over.extend(streams::ending(tx, &door.0.policies, one, now)?.map(|how| (one.id.clone(), how)));
+            }
+            Ok(over)
+        };
+        db.read_async(read).await
     }
 
     /// The operation that a request asks for, if there is one.
@@ -287,6 +322,28 @@ impl FrontDoor {
         let mut races = RACES_MAX;
         let response = job.settle(result, &mut races).unwrap_or_else(|| Response::problem(&internal()));
         (response, seen)
+    }
+
+    /// The entry that a request brings bytes for, and where they go, if the caller may bring them.
+    pub(crate) async fn upload_allowed(
+        &self,
+        db: &Db,
+        secret: &Secret,
+        request: &Request,
+    ) -> Result<(ImageSpec, ImageFiles), Problem> {
+        let path = match self.0.routes.find(&request.method, &request.path) {
+            Found::Route(_, pairs) => pairs,
+            Found::Undecodable(_, problem) => return Err(problem),
+            Found::OtherMethods(_) | Found::Nothing => return Err(routes::route_not_found()),
+        };
+        let ImagePath { image_id } = parameters::typed(&path)?;
+        let (door, secret) = (self.clone(), secret.clone());
+        let read = move |tx: &mut Tx<'_>| pipeline::upload_entry(&door.0, tx, &secret, &image_id);
+        let entry = db.read_async(read).await.map_err(Refusal::into_problem)?;
+        let files = self.0.config.images.clone().ok_or_else(|| {
+            Problem::new(Code::StateConflict, "This replica has no folder for images; serve it with --image-dir.")
+        })?;
+        Ok((entry, files))
     }
 
     /// What is new in the timeline of an allocation, for as long as the token is good and may see it.

@@ -1,7 +1,11 @@
 //! What happens between the route and the answer: reading, then the steps inside the transaction.
 
-use api::{Code, Operation, Problem, Right, timeline::TimelinePage};
-use model::{AllocationId, AuditId, Timestamp};
+use api::{Code, Endpoint as _, Operation, Problem, Right, image::ImageUpload, timeline::TimelinePage};
+use model::{
+    AllocationId, AuditId, Timestamp,
+    image::{ImageSpec, ImageState},
+    text::ImageName,
+};
 use store::{Stamp, Tx, audit, idempotency as kept};
 
 use super::{
@@ -37,6 +41,7 @@ pub(crate) fn read(route: &Route, path: Vec<(String, String)>, request: &Request
         headers: &headers,
         content_type: request.headers.content_type.as_deref(),
         body: &request.body,
+        received: request.received.as_ref(),
     })?;
     Ok(Parsed { bound, headers, path, query })
 }
@@ -159,6 +164,8 @@ impl Call {
             caller,
             operation: &self.operation,
             config: &door.config,
+            request_id: &self.request_id,
+            from: &self.request.from,
             ports: &door.ports,
             policies: &door.policies,
             availability: &door.availability,
@@ -199,7 +206,7 @@ impl Call {
             subject: about.subject.clone(),
             tenant_id: about.tenant_id.clone(),
             request_id: self.request_id.clone(),
-            body: audited(&work.bound.canonical),
+            body: outcome.noted.clone().unwrap_or_else(|| audited(&work.bound.canonical)),
             at: now,
         };
         Ok(audit::append(tx, &row)?)
@@ -210,6 +217,11 @@ impl Call {
         if let Some(start) = &outcome.stream {
             response.stream = Some(start.clone());
             response.content_type = "text/event-stream";
+            return response;
+        }
+        if outcome.opening.is_some() || outcome.file.is_some() {
+            (response.opening, response.file) = (outcome.opening.clone(), outcome.file.clone());
+            response.poke = outcome.opening.is_some();
             return response;
         }
         if let Some(version) = outcome.version {
@@ -256,17 +268,28 @@ fn unsealed(answer: String, under: &Secret, kept: (&str, Timestamp)) -> Option<S
     Some(answer.replace(&format!("{SEALED}{sealed}"), secret.reveal()))
 }
 
-/// What of a body is kept in the audit trail. Bodies hold no secrets; long ones are kept as their hash.
+/// What of a body is kept in the audit trail. The one field that may hold secrets is kept as its length; of what is long
+/// without it, the hash is kept.
 fn audited(canonical: &[u8]) -> String {
     const BYTES_MAX: usize = 2048;
-    match std::str::from_utf8(canonical) {
+    let plain = without_user_data(canonical);
+    match std::str::from_utf8(plain.as_deref().unwrap_or(canonical)) {
         Ok(text) if text.len() <= BYTES_MAX => text.to_owned(),
         _ => {
             use sha2::Digest as _;
-            let hash = crate::authz::token::hex(&sha2::Sha256::digest(canonical));
+            let hash = crate::authz::token::hex(&sha2::Sha256::digest(plain.as_deref().unwrap_or(canonical)));
             format!("{{\"body_sha256\":\"{hash}\"}}")
         }
     }
+}
+
+/// A body without what a tenant wrote for cloud-init, if there is such a thing in it.
+fn without_user_data(canonical: &[u8]) -> Option<Vec<u8>> {
+    let mut body: serde_json::Value = serde_json::from_slice(canonical).ok()?;
+    let field = body.get_mut("user_data")?;
+    let bytes = field.as_str().map_or(0, str::len);
+    *field = format!("{bytes} bytes, not kept here").into();
+    serde_json::to_vec(&body).ok()
 }
 
 fn encoded(value: &str) -> String {
@@ -294,6 +317,29 @@ pub(crate) fn timeline_batch(
     Ok(crate::use_cases::timeline::page(tx, &row.id, (after, STREAM_BATCH), now)?)
 }
 
+/// The entry that bytes are brought for, if the caller may bring them. Asked before the first of them is read.
+pub(crate) fn upload_entry(
+    door: &Inner,
+    tx: &mut Tx<'_>,
+    secret: &Secret,
+    id: &ImageName,
+) -> Result<ImageSpec, Refusal> {
+    let caller = authenticate(tx, secret, door.ports.now())??;
+    let operation = ImageUpload::OPERATION;
+    if !caller.may_change() {
+        let detail = format!("The token may only be used for reading; {} changes something.", operation.id);
+        return Err(Refusal::new(Code::TokenScopeTooNarrow, detail));
+    }
+    let sees_all = door.policies.allow(&caller, Right::PlatformRead, Resource::Platform);
+    let row = store::images::get(tx, id)?.filter(|row| sees_all || row.state == ImageState::Available);
+    let row = row.ok_or_else(Refusal::not_found)?;
+    if !door.policies.allow(&caller, operation.right, Resource::Platform) {
+        return Err(Refusal::new(Code::Forbidden, format!("Your role does not allow {} here.", operation.id)));
+    }
+    crate::use_cases::images::refuse_upload(&row)?;
+    Ok(row.spec)
+}
+
 /// The next events of a stream. The token is checked again, so a stream ends soon after its token does.
 pub(crate) fn event_batch(door: &Inner, tx: &mut Tx<'_>, secret: &Secret, after: i64) -> Result<EventBatch, Refusal> {
     let caller = authenticate(tx, secret, door.ports.now())??;
@@ -302,4 +348,19 @@ pub(crate) fn event_batch(door: &Inner, tx: &mut Tx<'_>, secret: &Secret, after:
     let head = store::events::head(tx)?;
     let events = page.events.into_iter().map(|row| crate::views::event(&source, row)).collect();
     Ok(EventBatch { events, through: page.through, head })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::audited;
+
+    #[test]
+    fn what_a_tenant_wrote_is_not_in_the_audit_trail() {
+        let body = br##"{"name":"web","user_data":"#cloud-config\npassword: hunter2"}"##;
+        assert_eq!(audited(body), r#"{"name":"web","user_data":"31 bytes, not kept here"}"#);
+        let long = format!(r#"{{"name":"web","user_data":"{}"}}"#, "x".repeat(30_000));
+        assert_eq!(audited(long.as_bytes()), r#"{"name":"web","user_data":"30000 bytes, not kept here"}"#);
+        assert_eq!(audited(b"{}"), "{}");
+        assert!(audited(format!(r#"{{"name":"{}"}}"#, "x".repeat(3000)).as_bytes()).starts_with(r#"{"body_sha256""#));
+    }
 }

@@ -3,7 +3,11 @@
 //! [`Request`] must refuse a header that was sent twice, or leave it to [`Headers::set`], which does.
 
 use api::Problem;
-use model::{AllocationId, EventId};
+use model::{AllocationId, EventId, StreamId};
+
+use crate::streams::Opening;
+
+use crate::image_files::Received;
 
 /// The media type of a refusal.
 pub const PROBLEM_JSON: &str = "application/problem+json";
@@ -25,6 +29,8 @@ pub struct Headers {
     pub if_none_match: Option<String>,
     /// `Last-Event-ID`
     pub last_event_id: Option<String>,
+    /// `Upgrade`
+    pub upgrade: Option<String>,
     /// `X-Request-Id`
     pub request_id: Option<String>,
     /// A header that was sent twice or is not text, by name; the request is refused for it.
@@ -53,6 +59,7 @@ impl Headers {
         "if-match",
         "if-none-match",
         "last-event-id",
+        "upgrade",
         "x-request-id",
     ];
 
@@ -65,6 +72,7 @@ impl Headers {
             "if-match" => &mut self.if_match,
             "if-none-match" => &mut self.if_none_match,
             "last-event-id" => &mut self.last_event_id,
+            "upgrade" => &mut self.upgrade,
             "x-request-id" => &mut self.request_id,
             _ => return,
         };
@@ -88,6 +96,10 @@ pub struct Request {
     pub headers: Headers,
     /// The body.
     pub body: Vec<u8>,
+    /// The address it came from; empty where there is none.
+    pub from: String,
+    /// What the shell counted of bytes that it took in before, for operations that take bytes as they are.
+    pub received: Option<Received>,
 }
 
 impl Request {
@@ -115,11 +127,31 @@ impl Request {
         self.headers.idempotency_key = Some(format!("\"{key}\""));
         self
     }
+    /// The same request, to become a stream.
+    pub fn upgrade(mut self) -> Self {
+        self.headers.upgrade = Some(api::node_plane::STREAM_PROTOCOL.to_owned());
+        self
+    }
+
+    /// The same request, with bytes that were taken in before.
+    pub fn bringing(mut self, received: Received) -> Self {
+        self.received = Some(received);
+        self
+    }
     /// The same request for one version.
     pub fn if_match(mut self, version: i64) -> Self {
         self.headers.if_match = Some(format!("\"{version}\""));
         self
     }
+}
+
+/// A file that the answer consists of, by the stream that it is the recording of.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RecordingFile {
+    /// Which stream.
+    pub stream_id: StreamId,
+    /// The replica that wrote it.
+    pub replica: String,
 }
 
 /// What a stream tells.
@@ -157,12 +189,26 @@ pub struct Response {
     pub poke: bool,
     /// Present when the body is to be a stream of events.
     pub stream: Option<StreamStart>,
+    /// Present when the connection is to become a stream to a guest.
+    pub opening: Option<Opening>,
+    /// Present when the body is to be a recording.
+    pub file: Option<RecordingFile>,
 }
 
 impl Response {
     /// An answer without a body.
     pub fn empty(status: u16) -> Self {
-        Self { status, content_type: "", headers: vec![], body: vec![], operation: None, poke: false, stream: None }
+        Self {
+            status,
+            content_type: "",
+            headers: vec![],
+            body: vec![],
+            operation: None,
+            poke: false,
+            stream: None,
+            opening: None,
+            file: None,
+        }
     }
 
     /// An answer with a JSON body.
@@ -202,7 +248,7 @@ impl Response {
 
     /// Whether the request did what it asked for.
     pub fn is_success(&self) -> bool {
-        (200..300).contains(&self.status)
+        (200..300).contains(&self.status) || self.status == 101
     }
 }
 

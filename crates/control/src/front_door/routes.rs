@@ -10,9 +10,9 @@ use super::{
     context::{About, Answer, Ctx, Input},
     headers::Read,
     parameters,
-    request::StreamStart,
+    request::{RecordingFile, StreamStart},
 };
-use crate::authz::token::Secret;
+use crate::{authz::token::Secret, image_files::Received, streams::Opening};
 
 /// What a use case answered, with its types hidden.
 pub(crate) struct Outcome {
@@ -23,6 +23,9 @@ pub(crate) struct Outcome {
     pub(crate) next: Option<String>,
     pub(crate) secret: Option<Secret>,
     pub(crate) stream: Option<StreamStart>,
+    pub(crate) opening: Option<Opening>,
+    pub(crate) file: Option<RecordingFile>,
+    pub(crate) noted: Option<String>,
 }
 
 /// A use case with its input; may run several times.
@@ -42,6 +45,7 @@ pub(crate) struct Raw<'a> {
     pub(crate) headers: &'a Read,
     pub(crate) content_type: Option<&'a str>,
     pub(crate) body: &'a [u8],
+    pub(crate) received: Option<&'a Received>,
 }
 
 type Bind = Box<dyn Fn(&Raw<'_>) -> Result<Bound, Problem> + Send + Sync>;
@@ -75,9 +79,10 @@ fn bind<E: Endpoint>(use_case: UseCase<E>, raw: &Raw<'_>) -> Result<Bound, Probl
     E::check(&body).map_err(|error| body::invalid(&error.pointer, &error.detail))?;
     let canonical = written(&body)?;
     let (if_match, last_event_id) = (raw.headers.if_match, raw.headers.last_event_id);
+    let received = raw.received.cloned();
     let run = move |ctx: &mut Ctx<'_, '_>| {
-        let (path, query, body) = (path.clone(), query.clone(), body.clone());
-        let answer = use_case(ctx, Input { path, query, body, if_match, last_event_id })?;
+        let (path, query, body, received) = (path.clone(), query.clone(), body.clone(), received.clone());
+        let answer = use_case(ctx, Input { path, query, body, if_match, last_event_id, received })?;
         let body = answer.body.filter(|_| E::OPERATION.success != api::Success::NoContent);
         Ok(Outcome {
             body: body.as_ref().map(written).transpose()?.unwrap_or_default(),
@@ -87,6 +92,9 @@ fn bind<E: Endpoint>(use_case: UseCase<E>, raw: &Raw<'_>) -> Result<Bound, Probl
             next: answer.next.map(|token| token.0),
             secret: answer.secret,
             stream: answer.stream,
+            opening: answer.opening,
+            file: answer.file,
+            noted: answer.noted,
         })
     };
     Ok(Bound { run: Box::new(run), canonical })

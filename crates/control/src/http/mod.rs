@@ -6,10 +6,12 @@
 //! the set-up says that such a proxy, or a private network, is there.
 
 mod feed;
+mod guests;
 mod limits;
 mod outside;
 mod service;
 mod stream;
+mod upload;
 mod wire;
 
 use std::{net::SocketAddr, sync::Arc, time::Duration};
@@ -196,14 +198,17 @@ async fn run(listener: TcpListener, config: HttpConfig, parts: Parts, mut stoppi
         }
     };
     let mut asked = stopping.clone();
+    let gateway = parts.door.config().gateway.clone();
     tokio::select! {
         () = accept => {}
         () = follow => {}
+        () = gateway.follow(&parts.door, &parts.db, &parts.poke) => {}
         () = tidy => {}
         _ = asked.wait_for(|stop| *stop) => {}
     }
     drop(listener);
     let _ = stopping.wait_for(|stop| *stop).await;
+    gateway.stop(config.drain).await;
     let ended = async { while connections.join_next().await.is_some() {} };
     if tokio::time::timeout(config.drain, ended).await.is_err() {
         tracing::warn!(left = connections.len(), "connections were cut at shutdown");
@@ -223,6 +228,7 @@ async fn connection(
     (mut stopping, _admitted): (watch::Receiver<bool>, Admitted),
 ) {
     let _ = stream.set_nodelay(true);
+    crate::streams::keep_alive(&stream);
     let (stream, phase) = (Arc::new(stream), Phase::default());
     let io = TokioIo::new(Wire::new(Arc::clone(&stream), phase.clone(), patience));
     let serve = {
@@ -234,7 +240,7 @@ async fn connection(
     };
     let mut http = http1::Builder::new();
     http.timer(TokioTimer::new()).header_read_timeout(None).max_buf_size(HEAD_BUFFER_BYTES).max_headers(HEADERS_MAX);
-    let mut connection = std::pin::pin!(http.serve_connection(io, serve));
+    let mut connection = std::pin::pin!(http.serve_connection(io, serve).with_upgrades());
     let asked = async { stopping.wait_for(|stop| *stop).await.map(drop) };
     let result = tokio::select! {
         result = connection.as_mut() => result,

@@ -7,27 +7,34 @@ use bytes::Bytes;
 use futures::FutureExt as _;
 use http::{HeaderMap, HeaderName, HeaderValue, header};
 use http_body_util::{BodyExt as _, Full, combinators::BoxBody};
-use hyper::body::{Body as _, Incoming};
+use hyper::{
+    body::{Body as _, Incoming},
+    upgrade::OnUpgrade,
+};
 use tokio::{net::TcpStream, sync::watch, time::Instant};
 use tracing::Instrument as _;
 
 use super::{
-    HttpConfig, Parts,
+    HttpConfig, Parts, guests,
     limits::{Left, Rates},
     outside::{self, Page},
-    stream,
+    stream, upload,
     wire::Phase,
 };
-use crate::front_door::{FrontDoor, Headers, Request, Response, StreamStart, internal};
+use crate::{
+    authz::token::Secret,
+    front_door::{FrontDoor, Headers, Request, Response, StreamStart, internal},
+};
 
-type Answer = hyper::Response<BoxBody<Bytes, Infallible>>;
+pub(super) type Answer = hyper::Response<BoxBody<Bytes, Infallible>>;
 
 pub(super) struct Service {
-    parts: Parts,
+    pub(super) parts: Parts,
     rates: Arc<Rates>,
     stopping: watch::Receiver<bool>,
     arrival: Duration,
     heartbeat: Duration,
+    stall: Duration,
     pages: outside::Pages,
 }
 
@@ -36,13 +43,14 @@ struct Counts {
     operation: &'static str,
     changes: bool,
     streaming: bool,
+    upgraded: bool,
     limit: Option<Left>,
 }
 
 impl Service {
     pub(super) fn new(config: &HttpConfig, parts: Parts, rates: Arc<Rates>, stopping: watch::Receiver<bool>) -> Self {
-        let (arrival, heartbeat) = (config.arrival, config.heartbeat);
-        Self { parts, rates, stopping, arrival, heartbeat, pages: outside::Pages::default() }
+        let (arrival, heartbeat, stall) = (config.arrival, config.heartbeat, config.stall);
+        Self { parts, rates, stopping, arrival, heartbeat, stall, pages: outside::Pages::default() }
     }
 
     pub(super) async fn answer(
@@ -55,7 +63,7 @@ impl Service {
         let started = Instant::now();
         let headers = read_headers(request.headers());
         let request_id = self.parts.door.request_id(&headers);
-        let mut counts = Counts { operation: "none", changes: false, streaming: false, limit: None };
+        let mut counts = Counts { operation: "none", changes: false, streaming: false, upgraded: false, limit: None };
         let span = tracing::info_span!("request", request_id);
         let serving = self.serve(request, headers, &request_id, peer, &mut counts).instrument(span);
         let serving = AssertUnwindSafe(serving).catch_unwind();
@@ -73,7 +81,9 @@ impl Service {
         let (status, took) = (answer.status().as_u16(), started.elapsed());
         self.parts.metrics.answered(counts.operation, status, took);
         tell(&counts, status, took, &request_id);
-        if !counts.streaming {
+        if counts.upgraded {
+            phase.stream();
+        } else if !counts.streaming {
             phase.idle();
         }
         Ok(answer)
@@ -81,7 +91,7 @@ impl Service {
 
     async fn serve(
         &self,
-        request: hyper::Request<Incoming>,
+        mut request: hyper::Request<Incoming>,
         mut headers: Headers,
         request_id: &str,
         peer: SocketAddr,
@@ -100,7 +110,7 @@ impl Service {
             counts.changes = found.is_mutating();
         }
         let token = FrontDoor::token_of(&headers);
-        let token_hash = token.as_ref().map(crate::authz::token::Secret::hash);
+        let token_hash = token.as_ref().map(Secret::hash);
         match self.rates.take(token_hash.as_ref(), peer.ip()) {
             Ok(left) => counts.limit = Some(left),
             Err((problem, left)) => {
@@ -109,18 +119,50 @@ impl Service {
             }
         }
         let query = request.uri().query().map(str::to_owned);
-        let body = match self.body(request).await {
-            Ok(body) => body,
+        let upgrade = guests::upgrade_of(&mut request);
+        headers.request_id = Some(request_id.to_owned());
+        if upgrade.is_none() {
+            // Asked for on a connection that cannot become anything else.
+            headers.upgrade = None;
+        }
+        let (method, from) = (method.as_str().to_owned(), peer.ip().to_string());
+        let named = Request { method, path, query, headers, from, ..Request::default() };
+        let taken = if upload::is_upload(counts.operation) {
+            self.bytes(named, token.clone(), request.into_body()).await
+        } else {
+            self.body(request).await.map(|body| Request { body, ..named })
+        };
+        let request = match taken {
+            Ok(request) => request,
             Err((problem, unread)) => return self.refuse(problem, unread).await,
         };
-        headers.request_id = Some(request_id.to_owned());
-        let request = Request { method: method.as_str().to_owned(), path, query, headers, body };
         let response = self.parts.door.serve(&self.parts.db, request).await;
+        if let Some(hash) = &token_hash
+            && let Some(left) = self.rates.learn(hash, response.status != 401)
+        {
+            counts.limit = Some(left);
+        }
+        self.given(response, token, upgrade, counts).await
+    }
+
+    /// The answer of the door as one of HTTP, with what it needs of the connection.
+    async fn given(
+        &self,
+        response: Response,
+        token: Option<Secret>,
+        upgrade: Option<OnUpgrade>,
+        counts: &mut Counts,
+    ) -> Answer {
+        if let (Some(opening), Some(token)) = (response.opening.clone(), token.clone()) {
+            let opened = self.open(opening, token, upgrade).await;
+            counts.upgraded = opened.is_ok();
+            return opened.unwrap_or_else(|problem| self.problem(&problem));
+        }
         if response.poke {
             self.parts.poke.poke();
         }
-        if let Some(left) = token_hash.and_then(|hash| self.rates.learn(&hash, response.status != 401)) {
-            counts.limit = Some(left);
+        if let Some(file) = &response.file {
+            return self.recording(file).await.unwrap_or_else(|problem| self.problem(&problem));
         }
         if let Some(problem) = response.as_problem() {
             self.parts.metrics.refused(problem.code);
@@ -132,6 +174,11 @@ impl Service {
             }
             _ => plain(response),
         }
+    }
+
+    fn problem(&self, problem: &Problem) -> Answer {
+        self.parts.metrics.refused(problem.code);
+        plain(Response::problem(problem))
     }
 
     /// Refuses a request whose body, or some of it, was not read. The connection ends: what else is on it is unclear.
@@ -172,6 +219,18 @@ impl Service {
         let _ = tokio::time::timeout(DRAIN, rest).await;
     }
 
+    /// Takes in a body that is bytes as they are. Only where they go limits how many there may be.
+    async fn bytes(
+        &self,
+        request: Request,
+        token: Option<crate::authz::token::Secret>,
+        body: Incoming,
+    ) -> Result<Request, (Problem, Option<Incoming>)> {
+        let Parts { door, db, .. } = &self.parts;
+        let received = upload::Upload { door, db, token, stall: self.stall }.take(&request, body).await?;
+        Ok(request.bringing(received))
+    }
+
     /// Collects a body within its limits of size and time; what is left of it when it breaks them.
     async fn body(&self, request: hyper::Request<Incoming>) -> Result<Vec<u8>, (Problem, Option<Incoming>)> {
         let declared = request.body().size_hint().lower();
@@ -208,7 +267,7 @@ impl Service {
         plain(self.pages.answer(page, &self.parts).await)
     }
 
-    fn stream(&self, response: Response, token: crate::authz::token::Secret, start: StreamStart) -> Answer {
+    fn stream(&self, response: Response, token: Secret, start: StreamStart) -> Answer {
         let source = stream::Source {
             door: self.parts.door.clone(),
             db: self.parts.db.clone(),
@@ -332,7 +391,7 @@ fn put(headers: &mut HeaderMap, name: HeaderName, value: &str) {
 }
 
 /// An answer of the door as one of HTTP.
-fn plain(response: Response) -> Answer {
+pub(super) fn plain(response: Response) -> Answer {
     let mut answer = hyper::Response::new(BoxBody::new(Full::new(Bytes::from(response.body))));
     *answer.status_mut() =
         http::StatusCode::from_u16(response.status).unwrap_or(http::StatusCode::INTERNAL_SERVER_ERROR);

@@ -5,6 +5,8 @@
 //! The HTTP library answers a head that it cannot read by itself, with a status and no word. Such an answer is held back
 //! here and its status noted, so that the caller is told in words, like everybody else.
 //!
+//! A connection that became a stream has no deadlines here; the gateway looks after it.
+//!
 //! The head's deadline runs from its first byte to the moment the request reaches the service; the body has a deadline of
 //! its own, kept by the service.
 
@@ -38,6 +40,7 @@ pub(super) struct Patience {
 const IDLE: u8 = 0;
 const HEAD: u8 = 1;
 const REQUEST: u8 = 2;
+const STREAM: u8 = 3;
 
 /// What the connection is doing, shared with the service.
 #[derive(Debug, Clone, Default)]
@@ -54,6 +57,10 @@ impl Phase {
     /// The answer is on its way; the next byte belongs to the next request.
     pub(super) fn idle(&self) {
         self.now.store(IDLE, Ordering::Release);
+    }
+    /// The connection is a stream from here on: it may be slow, and either side may close its half.
+    pub(super) fn stream(&self) {
+        self.now.store(STREAM, Ordering::Release);
     }
     /// Whether a head began to arrive and did not end.
     pub(super) fn in_head(&self) -> bool {
@@ -99,7 +106,7 @@ impl Wire {
 
     fn late(&mut self, cx: &mut Context<'_>) -> Poll<io::Error> {
         let phase = self.phase.now();
-        if phase == REQUEST {
+        if phase == REQUEST || phase == STREAM {
             // Nobody waits for a head now. Reads go on to notice a client that went away.
             self.reading_for = phase;
             return Poll::Pending;
@@ -158,6 +165,8 @@ impl AsyncWrite for Wire {
                         return Poll::Ready(done);
                     }
                 },
+                // Whoever is at the other end of a stream decides how fast it goes.
+                Poll::Pending if self.phase.now() == STREAM => return Poll::Pending,
                 Poll::Pending => {
                     let stall = self.patience.stall;
                     let deadline = self.writing.get_or_insert_with(|| Box::pin(tokio::time::sleep(stall)));
@@ -173,6 +182,9 @@ impl AsyncWrite for Wire {
     }
 
     fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        if self.phase.now() == STREAM {
+            return Poll::Ready(rustix::net::shutdown(&*self.stream, rustix::net::Shutdown::Write).map_err(Into::into));
+        }
         // The socket is closed when the last holder drops it; until then a last word may still be sent.
         Poll::Ready(Ok(()))
     }

@@ -20,6 +20,7 @@ use store::{
 use super::{NodeRefusal, proofs};
 use crate::{
     driver::poke_waiting,
+    host_findings,
     reports::{self, Kept},
 };
 
@@ -50,10 +51,20 @@ pub(super) fn take(
         return Ok(Taken { counted: false, incident: replayed(&task, result) });
     }
     let node = nodes::get(tx, &task.node_id)?.ok_or(NodeRefusal::UnknownNode)?;
+    if node.is_without_identity() || task.kind.is_for_provider() {
+        return Err(NodeRefusal::UnknownNode);
+    }
     if result.failure.is_none() && task.kind == TaskKind::SliceVmRelease {
         proofs::keep(tx, stamp, &node, &task, &result.proofs)?;
     }
-    let looks = matches!(task.kind, TaskKind::SliceTopologyDiscover | TaskKind::NodeReadiness);
+    if result.failure == Some(TaskFailure::PlanRefused) && task.kind == TaskKind::SliceVmProvision {
+        let asked = task.slots().iter().map(|slot| slot.slot_id.clone()).collect();
+        host_findings::plan_answered(tx, stamp, &node, &asked, &result.refusals)?;
+    }
+    let looks = matches!(
+        task.kind,
+        TaskKind::SliceTopologyDiscover | TaskKind::NodeReadiness | TaskKind::SlicePlan | TaskKind::SliceReconcile
+    );
     let refused = match &answer.report {
         _ if result.failure.is_some() => None,
         None if looks => Some((None, "The agent said that it had looked, and not what it saw.".to_owned())),

@@ -129,8 +129,9 @@ fn write(db: &Db, ports: &Ports, batch: Vec<Counted>, now: Timestamp) -> Result<
 
 fn write_one(tx: &mut Tx<'_>, stamp: &mut Stamp<'_>, counted: &Counted) -> Result<(), StoreError> {
     let Counted { node, kind, detail, times } = counted;
-    if nodes::get(tx, node)?.is_none() {
-        // Nobody's incident: there is no such node to show it with.
+    if nodes::get(tx, node)?.is_none_or(|node| node.is_without_identity()) {
+        // Nobody's incident: there is no such node to show it with, or its machine is a tenant's, and the agent that was on
+        // it goes on for as long as it is let.
         return Ok(());
     }
     let before = incidents::add(tx, stamp, node, *kind, detail, *times)?;

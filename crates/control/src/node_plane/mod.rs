@@ -14,9 +14,10 @@ mod proofs;
 mod sessions;
 
 use api::node_plane::{
-    CLOCK_OFF_S_MAX, FromControl, Heartbeat, Offer, RESULT_BYTES_MAX, ResultAck, STEP_LETTERS_MAX, TASKS_OFFERED_MAX,
-    TaskAnswer, TaskProgress, TasksOffered, ToControl,
+    CLOCK_OFF_S_MAX, FromControl, Heartbeat, Offer, RESULT_BYTES_MAX, ResultAck, TASKS_OFFERED_MAX, TaskAnswer,
+    TaskProgress, TasksOffered, ToControl,
 };
+use api::timeline::TimelineStep;
 use model::{NodeId, Timestamp, supply::IncidentKind, task::TaskState, time::MICROS_PER_SECOND};
 use store::{
     Db, Stamp, StoreError, Tx, nodes,
@@ -28,8 +29,6 @@ use crate::{Ports, poke::Poke, use_cases::timeline::Said};
 use beats::Beats;
 use incidents::Incidents;
 use sessions::Sessions;
-
-pub(crate) use proofs::signed_by;
 
 /// Why a message was not taken.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -217,7 +216,11 @@ impl NodePlane {
     fn offer(&self, db: &Db, node: &NodeId, now: Timestamp) -> Result<Vec<FromControl>, NodeRefusal> {
         let id = node.clone();
         let open = db.read(move |tx| {
-            nodes::get(tx, &id)?.ok_or(NodeRefusal::UnknownNode)?;
+            let node = nodes::get(tx, &id)?.ok_or(NodeRefusal::UnknownNode)?;
+            // A tenant has the machine: whoever answers from there is nobody's agent.
+            if node.is_without_identity() {
+                return Err(NodeRefusal::UnknownNode);
+            }
             Ok::<_, NodeRefusal>(open_orders(tx, &id, now)?)
         })?;
         let open = if open.iter().any(|task| task.state == TaskState::Pending) {
@@ -231,7 +234,7 @@ impl NodePlane {
         } else {
             open
         };
-        let tasks = open.iter().map(|task| task.order().map(Offer::Known)).collect::<Result<_, _>>()?;
+        let tasks = open.iter().map(|task| Offer::Known(task.order())).collect();
         Ok(vec![FromControl::TasksOffered(TasksOffered { tasks })])
     }
 
@@ -290,20 +293,35 @@ fn note_progress(
         if task.fence != progress.fence || task.state.is_terminal() {
             return Ok(());
         }
-        let step: String = progress.step.chars().filter(|c| !c.is_control()).take(STEP_LETTERS_MAX).collect();
         let before = Said::of(&task);
-        let since = before.as_ref().filter(|before| before.step == step).map_or(now, |before| before.since);
-        let said = Said { percent: progress.percent.min(100), step, since };
+        let same = before.as_ref().filter(|before| before.progress.step == progress.progress.step);
+        let said = Said { since: same.map_or(now, |before| before.since), progress: progress.progress.clone() };
         let text = crate::driver::write_json(&said)?;
         let is_next = said.rank().is_some() && said.rank() > before.as_ref().and_then(Said::rank);
         if is_next && task.served.is_some() {
             let mut bits = || ports.id_bits();
-            tasks::begin_step(tx, &mut Stamp::new(now, &mut bits), &task, (&said.step, &text))?;
+            let step = TimelineStep::of(said.progress.step).map_or("", TimelineStep::as_str);
+            tasks::begin_step(tx, &mut Stamp::new(now, &mut bits), &task, (step, &text))?;
         } else {
             tasks::progress(tx, &task.id, &id, &text)?;
         }
+        if let Some(deadline) = longer(&task, now) {
+            tasks::wait_longer(tx, &task.id, deadline)?;
+        }
         Ok(())
     })
+}
+
+/// An agent that says it is at work is waited for this much longer: a large disk takes its time to be written and wiped.
+const AT_WORK_S: i64 = 300;
+/// But not longer than this in all: an agent that is at work for ever is not at work.
+const AT_WORK_S_MAX: i64 = 24 * 3600;
+
+/// Until when an order is waited for whose agent is at work now; none while its deadline is far enough away.
+fn longer(task: &TaskRow, now: Timestamp) -> Option<Timestamp> {
+    let (wanted, last) = (now.plus_seconds(AT_WORK_S), task.created.plus_seconds(AT_WORK_S_MAX));
+    let soon = task.deadline <= now.plus_seconds(AT_WORK_S / 2);
+    Some(wanted.min(last)).filter(|deadline| soon && *deadline > task.deadline)
 }
 
 // Past its deadline an order is as good as given up; the driver says so at its next look.

@@ -14,7 +14,7 @@ use model::{NodeId, Timestamp};
 use store::{Db, Stamp, StoreError, nodes, nodes::NodeRow};
 
 use super::NodeRefusal;
-use crate::Ports;
+use crate::{Ports, comparison};
 
 #[derive(Debug, Clone)]
 struct Session {
@@ -158,7 +158,12 @@ fn take_over(
             Standing::Newer => {
                 let mut bits = || ports.id_bits();
                 let version = version.as_deref().unwrap_or(&row.agent_version);
-                nodes::set_agent(tx, &mut Stamp::new(now, &mut bits), &row, version, beat.boot, &beat.session)?;
+                let mut stamp = Stamp::new(now, &mut bits);
+                nodes::set_agent(tx, &mut stamp, &row, version, beat.boot, &beat.session)?;
+                // The first agent of a host finds nothing; a later one may find what another began.
+                if row.agent_boot > 0 {
+                    comparison::on_return(tx, &mut stamp, &row)?;
+                }
                 Ok(())
             }
             Standing::Same => Ok(()),

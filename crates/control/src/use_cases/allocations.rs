@@ -5,7 +5,7 @@ use api::{
     Code, Problem,
     allocation::{
         AllocationExtend, AllocationLaunch, AllocationLaunchBody, AllocationList, AllocationRelease, AllocationShow,
-        AllocationUpdate, AllocationView,
+        AllocationUpdate, AllocationView, UserDataShow, UserDataView,
     },
     operation::OperationView,
     page::Page,
@@ -18,22 +18,25 @@ use model::{
     AllocationId, DecisionId, Timestamp,
     allocation::{AllocationTerms, Desired, LaunchKey},
     event::Noun,
+    image::{ImageSpec, ImageState},
+    sku::CapacityShape,
     time::UtcTime,
 };
 use store::{
     allocations,
     allocations::{AllocationRow, Description},
-    decisions, pools, projects,
+    decisions, images, pools, projects,
     projects::ProjectRow,
     regions, skus,
     skus::SkuRow,
-    ssh_keys, tenants,
+    slot_profiles, ssh_keys, tenants,
 };
 
-use super::{as_display_name, state_conflict, tenancy::accepted, unknown};
+use super::{as_display_name, lab, state_conflict, tenancy::accepted, unknown};
 use crate::{
     applier::{admission_body, code_of},
     front_door::{Answer, Ctx, Input, Refusal, Route, Work, internal, route},
+    usual_image::usual_image,
     views,
 };
 
@@ -42,6 +45,7 @@ pub(super) fn routes() -> Vec<Route> {
         route::<AllocationList>(allocation_list),
         route::<AllocationLaunch>(allocation_launch),
         route::<AllocationShow>(allocation_show),
+        route::<UserDataShow>(user_data_show),
         route::<AllocationUpdate>(allocation_update),
         route::<AllocationExtend>(allocation_extend),
         route::<AllocationRelease>(allocation_release),
@@ -62,6 +66,12 @@ fn allocation_list(
 fn allocation_show(ctx: &mut Ctx<'_, '_>, input: Input<AllocationShow>) -> Result<Answer<AllocationView>, Refusal> {
     let row = ctx.allocation(&input.path.allocation_id)?;
     answer(ctx, row)
+}
+
+fn user_data_show(ctx: &mut Ctx<'_, '_>, input: Input<UserDataShow>) -> Result<Answer<UserDataView>, Refusal> {
+    let row = ctx.allocation(&input.path.allocation_id)?;
+    let user_data = allocations::user_data(ctx.tx, &row.id)?.ok_or_else(Refusal::not_found)?;
+    Ok(Answer::new(UserDataView { user_data }))
 }
 
 fn answer(ctx: &mut Ctx<'_, '_>, row: AllocationRow) -> Result<Answer<AllocationView>, Refusal> {
@@ -115,6 +125,7 @@ impl Launch {
         body: &AllocationLaunchBody,
     ) -> Result<Self, Refusal> {
         let sku = skus::get(ctx.tx, &body.sku_id)?.ok_or_else(|| unknown("/sku_id"))?;
+        lab::launch(ctx.config.lab, sku.gpu_model)?;
         let looked_at = admission_input(ctx, project, &sku, body)?;
         refuse_unfit_pool(ctx, &sku, body)?;
         let lease_ends = body.lease_ends_at.map(UtcTime::get);
@@ -125,9 +136,55 @@ impl Launch {
             ssh_keys: launch_keys(ctx, project, body)?,
             lease_ends,
             may_recreate: body.may_recreate,
+            image: launch_image(ctx, &sku, body)?,
+            user_data: body.user_data.clone(),
         };
         Ok(Self { sku, looked_at, terms })
     }
+}
+
+/// What a launch is made of: the image it names, else the platform's default, else the only one there is. A whole node may do
+/// without: what its tenant puts on it is theirs.
+fn launch_image(
+    ctx: &mut Ctx<'_, '_>,
+    sku: &SkuRow,
+    body: &AllocationLaunchBody,
+) -> Result<Option<ImageSpec>, Refusal> {
+    let unavailable = |detail: String| {
+        let problem = Problem::new(Code::ImageUnavailable, detail);
+        Refusal::from(problem.with_field("/image", "the name of an image that is available"))
+    };
+    let row = match &body.image {
+        Some(id) => {
+            let found = images::get(ctx.tx, id)?.filter(|row| row.state == ImageState::Available);
+            found.ok_or_else(|| unavailable(format!("There is no image {id} that can be launched.")))?
+        }
+        None => match usual_image(ctx.tx)? {
+            Ok(row) => row,
+            Err(_) if sku.shape == CapacityShape::Baremetal => return Ok(None),
+            Err(why) => {
+                return Err(unavailable(format!("No image was named, the platform has no default, and {why}.")));
+            }
+        },
+    };
+    refuse_unfit_image(ctx, sku, &row.spec)?;
+    Ok(Some(row.spec))
+}
+
+/// Every slot that the launch may get must be large enough, so what counts is what the profile promises. One that promises
+/// nothing leaves it to the host, which refuses before the first byte is written.
+fn refuse_unfit_image(ctx: &mut Ctx<'_, '_>, sku: &SkuRow, image: &ImageSpec) -> Result<(), Refusal> {
+    let Some(slug) = &sku.terms.profile else { return Ok(()) };
+    let Some(profile) = slot_profiles::get(ctx.tx, slug)? else { return Ok(()) };
+    let sure = u64::try_from(profile.terms.min_disk_bytes).unwrap_or(0);
+    let needed = image.minimum_disk_bytes;
+    if sure == 0 || needed <= sure {
+        return Ok(());
+    }
+    let id = &image.id;
+    let detail = format!("The image {id} needs a disk of {needed} bytes; slots of {slug} are sure to have {sure}.");
+    let accepted = format!("an image that works on a disk of {sure} bytes");
+    Err(Problem::new(Code::ImageUnfit, detail).with_field("/image", accepted).into())
 }
 
 /// The keys of a launch, which must be the project's own: one of another project is one that does not exist.

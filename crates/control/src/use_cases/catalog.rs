@@ -15,7 +15,7 @@ use model::{
 };
 use store::{pools, pools::PoolRow, regions, regions::RegionRow, skus, skus::SkuRow, slot_profiles};
 
-use super::{name_taken, still_in_use, unknown};
+use super::{lab, name_taken, still_in_use, unknown};
 use crate::{
     front_door::{Answer, Ctx, Input, Refusal, Route, internal, route},
     views,
@@ -91,13 +91,17 @@ fn pool_answer(row: PoolRow) -> Result<Answer<PoolView>, Refusal> {
 fn pool_list(ctx: &mut Ctx<'_, '_>, input: Input<PoolList>) -> Result<Answer<Page<PoolView>>, Refusal> {
     ctx.platform()?;
     let cursor = ctx.cursor(&input.query)?;
-    let rows = pools::list(ctx.tx, None, cursor.rows())?;
+    let rows = match lab::shows(ctx) {
+        true => pools::list(ctx.tx, None, cursor.rows())?,
+        false => pools::list_sold(ctx.tx, cursor.rows())?,
+    };
     Ok(Answer::page(cursor.page(rows, |row| row.id.as_str(), views::pool)?))
 }
 
 fn pool_create(ctx: &mut Ctx<'_, '_>, input: Input<PoolCreate>) -> Result<Answer<PoolView>, Refusal> {
     ctx.platform()?;
     let (id, body) = (PoolId::from_parts(ctx.stamp.now, ctx.stamp.bits()), &input.body);
+    lab::model(ctx.config.lab, body.gpu_model)?;
     regions::get(ctx.tx, &body.region_id)?.ok_or_else(|| unknown("/region_id"))?;
     let range = body.private_range.map(|range| range.to_string());
     let new = pools::PoolNew {
@@ -144,7 +148,10 @@ fn sku_answer(row: SkuRow) -> Result<Answer<SkuView>, Refusal> {
 fn sku_list(ctx: &mut Ctx<'_, '_>, input: Input<SkuList>) -> Result<Answer<Page<SkuView>>, Refusal> {
     ctx.platform()?;
     let cursor = ctx.cursor(&input.query)?;
-    let rows = skus::list(ctx.tx, cursor.rows())?;
+    let rows = match lab::shows(ctx) {
+        true => skus::list(ctx.tx, cursor.rows())?,
+        false => skus::list_sold(ctx.tx, cursor.rows())?,
+    };
     Ok(Answer::page(cursor.page(rows, |row| row.id.as_str(), views::sku)?))
 }
 
@@ -153,6 +160,8 @@ fn sku_create(ctx: &mut Ctx<'_, '_>, input: Input<SkuCreate>) -> Result<Answer<S
     let (id, body) = (SkuId::from_parts(ctx.stamp.now, ctx.stamp.bits()), &input.body);
     let mut gpu_counts: Vec<i64> = body.gpu_counts.iter().map(|count| count.get()).collect();
     gpu_counts.sort_unstable();
+    let price = body.price_micros_per_gpu_hour.get();
+    lab::sku(ctx.config.lab, body.gpu_model, body.shape, body.profile.as_ref(), price)?;
     let (vcpus_per_gpu, memory_mib_per_gpu) = goes_with_a_gpu(ctx, body)?;
     let terms = skus::SkuTerms {
         name: body.name.clone(),
@@ -160,7 +169,7 @@ fn sku_create(ctx: &mut Ctx<'_, '_>, input: Input<SkuCreate>) -> Result<Answer<S
         profile: body.profile.clone(),
         vcpus_per_gpu,
         memory_mib_per_gpu,
-        price_micros_per_gpu_hour: body.price_micros_per_gpu_hour.get(),
+        price_micros_per_gpu_hour: price,
         enabled: true,
     };
     let made = skus::insert(ctx.tx, &mut ctx.stamp, &id, &body.slug, (body.shape, body.gpu_model), &terms);
@@ -199,6 +208,7 @@ fn sku_update(ctx: &mut Ctx<'_, '_>, input: Input<SkuUpdate>) -> Result<Answer<S
         enabled: body.enabled.unwrap_or(old.enabled),
         ..old
     };
+    lab::price(row.gpu_model, terms.price_micros_per_gpu_hour)?;
     skus::update(ctx.tx, &mut ctx.stamp, &row, &terms)?;
     sku_answer(skus::get(ctx.tx, &row.id)?.ok_or_else(internal)?)
 }

@@ -4,8 +4,8 @@ use api::{
     fleet::{ClaimList, ClaimView, NodeList, NodeShow, NodeView, SlotList, SlotView, TaskList, TaskView},
     page::Page,
 };
-use model::supply::OccupancyMode;
-use store::{claims, drifts, nodes, nodes::NodeRow, slots, slots::SlotRow, standing, tasks};
+use model::supply::{OccupancyMode, OverrideState, SlotState};
+use store::{claims, drifts, nodes, nodes::NodeRow, slots, slots::SlotRow, standing, tasks, wipe_overrides};
 
 use crate::{
     front_door::{Answer, Ctx, Input, Refusal, Route, route},
@@ -55,7 +55,15 @@ pub(super) fn node_answer(ctx: &mut Ctx<'_, '_>, row: NodeRow) -> Result<Answer<
 pub(super) fn slot_answer(ctx: &mut Ctx<'_, '_>, row: SlotRow) -> Result<Answer<SlotView>, Refusal> {
     let drifts = drifts::of_slot(ctx.tx, &row.id)?;
     let (id, version, now) = (row.id.clone(), row.version, ctx.now());
-    Ok(Answer::new(views::slot(row, drifts, now)?).version(version).about(id, None))
+    let asked = if row.state == SlotState::CleanupBlocked {
+        wipe_overrides::of_use(ctx.tx, &row.id, row.use_generation)?
+    } else {
+        vec![]
+    };
+    let mut view = views::slot(row, drifts, now)?;
+    let open = asked.iter().filter(|wish| wish.state == OverrideState::Requested && wish.expires > now);
+    view.ways_out.extend(open.map(views::waiting_override));
+    Ok(Answer::new(view).version(version).about(id, None))
 }
 
 fn slot_list(ctx: &mut Ctx<'_, '_>, input: Input<SlotList>) -> Result<Answer<Page<SlotView>>, Refusal> {

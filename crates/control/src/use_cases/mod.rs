@@ -8,6 +8,10 @@ mod catalog;
 mod enrollment;
 pub(crate) mod events;
 mod fleet;
+pub(crate) mod images;
+mod ingress;
+mod lab;
+mod machines;
 mod members;
 mod operations;
 mod operators;
@@ -16,6 +20,7 @@ mod platform;
 mod service_accounts;
 mod slot_profiles;
 mod ssh_keys;
+mod streams;
 mod supply;
 mod tenancy;
 pub(crate) mod timeline;
@@ -41,17 +46,21 @@ pub(crate) fn routes() -> Vec<Route> {
         tenancy::routes(),
         catalog::routes(),
         slot_profiles::routes(),
+        images::routes(),
         ssh_keys::routes(),
         allocations::routes(),
         placement::routes(),
+        streams::routes(),
         timeline::routes(),
         usage::routes(),
         operations::routes(),
         events::routes(),
         audit::routes(),
         fleet::routes(),
+        machines::routes(),
         enrollment::routes(),
         supply::routes(),
+        ingress::routes(),
     ]
     .into_iter()
     .flatten()

@@ -5,13 +5,13 @@ use api::{
     catalog::{SlotProfileCreate, SlotProfileList, SlotProfileShow, SlotProfileUpdate, SlotProfileView},
     page::Page,
 };
-use model::number::{MemoryMibPerGpu, MinDiskBytes, VcpusPerGpu};
+use model::number::{HugepageKib, MemoryMibPerGpu, MinDiskBytes, VcpusPerGpu};
 use store::{
     skus,
-    slot_profiles::{self, SlotProfileRow, SlotProfileTerms},
+    slot_profiles::{self, SlotNeeds, SlotProfileRow, SlotProfileTerms},
 };
 
-use super::name_taken;
+use super::{lab, name_taken};
 use crate::{
     front_door::{Answer, Ctx, Input, Refusal, Route, internal, route},
     views,
@@ -37,7 +37,10 @@ fn profile_list(
 ) -> Result<Answer<Page<SlotProfileView>>, Refusal> {
     ctx.platform()?;
     let cursor = ctx.cursor(&input.query)?;
-    let rows = slot_profiles::list(ctx.tx, cursor.rows())?;
+    let rows = match lab::shows(ctx) {
+        true => slot_profiles::list(ctx.tx, cursor.rows())?,
+        false => slot_profiles::list_sold(ctx.tx, cursor.rows())?,
+    };
     let page = cursor.page(rows, |row| row.slug.as_str(), |row| Ok::<_, Refusal>(views::slot_profile(row)))?;
     Ok(Answer::page(page))
 }
@@ -50,8 +53,12 @@ fn profile_create(ctx: &mut Ctx<'_, '_>, input: Input<SlotProfileCreate>) -> Res
         vcpus: body.vcpus.get(),
         memory_mib: body.memory_mib.get(),
         min_disk_bytes: body.min_disk_bytes.map_or(0, MinDiskBytes::get),
+        hugepage_kib: body.hugepage_kib.map(HugepageKib::get),
     };
-    let made = slot_profiles::insert(ctx.tx, &mut ctx.stamp, &body.slug, body.gpu_model, &terms);
+    lab::profile(ctx.config.lab, &body.slug, body.gpu_model)?;
+    let real = !body.gpu_model.is_lab();
+    let kind = (body.gpu_model, SlotNeeds { gpu: real, fabric: real });
+    let made = slot_profiles::insert(ctx.tx, &mut ctx.stamp, &body.slug, kind, &terms);
     made.map_err(name_taken("/slug", body.slug.as_str()))?;
     let row = slot_profiles::get(ctx.tx, &body.slug)?.ok_or_else(internal)?;
     Ok(answer(row).at(format!("/api/v1/slot-profiles/{}", body.slug)))
@@ -70,6 +77,7 @@ fn profile_update(ctx: &mut Ctx<'_, '_>, input: Input<SlotProfileUpdate>) -> Res
         vcpus: body.vcpus.map_or(old.vcpus, VcpusPerGpu::get),
         memory_mib: body.memory_mib.map_or(old.memory_mib, MemoryMibPerGpu::get),
         min_disk_bytes: body.min_disk_bytes.map_or(old.min_disk_bytes, MinDiskBytes::get),
+        hugepage_kib: body.hugepage_kib.map(HugepageKib::get).or(old.hugepage_kib),
     };
     slot_profiles::update(ctx.tx, &mut ctx.stamp, &row, &terms)?;
     for sku in skus::of_profile(ctx.tx, &row.slug)? {

@@ -4,8 +4,11 @@
 mod approval;
 mod availability;
 mod grants;
+mod host_orders;
 mod looks;
 mod node_wishes;
+mod overrides;
+mod proofs;
 mod slots;
 
 use api::{Code, Problem};
@@ -17,8 +20,11 @@ pub(super) fn routes() -> Vec<Route> {
     let mut all = availability::routes();
     all.extend(node_wishes::routes());
     all.extend(looks::routes());
+    all.extend(host_orders::routes());
     all.extend(slots::routes());
     all.extend(grants::routes());
+    all.extend(proofs::routes());
+    all.extend(overrides::routes());
     all
 }
 

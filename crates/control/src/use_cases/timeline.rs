@@ -15,7 +15,8 @@ use model::{
     AllocationId, Timestamp,
     event::{Change, Noun},
     number::{EventPosition, PageSize},
-    task::{TaskKind, TaskState},
+    runtime::WorkProgress,
+    task::{TaskFailure, TaskKind, TaskState},
 };
 use serde::{Deserialize, Serialize};
 use store::{
@@ -24,7 +25,10 @@ use store::{
     timeline::{self, TimelineRow},
 };
 
-use crate::front_door::{Answer, Ctx, Input, Refusal, Route, StreamOf, StreamStart, route};
+use crate::{
+    front_door::{Answer, Ctx, Input, Refusal, Route, StreamOf, StreamStart, route},
+    host_words,
+};
 
 pub(super) fn routes() -> Vec<Route> {
     vec![route::<TimelineShow>(timeline_show), route::<TimelineStream>(timeline_stream)]
@@ -64,7 +68,11 @@ pub(crate) fn page(
         _ => through.max(after),
     };
     let more = full && next_after < through;
-    let mut items: Vec<TimelineEntry> = rows.iter().filter_map(entry).collect();
+    // Orders are looked at only where one failed: what their host said is told in its place.
+    let failed = rows.iter().any(|row| row.noun == Noun::Task && row.state_to.as_deref() == Some("failed"));
+    let orders = if failed { tasks::of_allocation(tx, id)? } else { vec![] };
+    let order = |row: &TimelineRow| orders.iter().find(|task| task.id.as_str() == row.subject_id);
+    let mut items: Vec<TimelineEntry> = rows.iter().filter_map(|row| entry(row, order(row))).collect();
     if !more && end.is_none() {
         items.extend(under_way(tx, id, now)?);
     }
@@ -89,22 +97,40 @@ fn by_cause(rows: &mut [TimelineRow]) {
     }
 }
 
-fn entry(row: &TimelineRow) -> Option<TimelineEntry> {
+fn entry(row: &TimelineRow, order: Option<&TaskRow>) -> Option<TimelineEntry> {
     let (step, state, detail) = match row.noun {
         Noun::Allocation => of_allocation(row)?,
         Noun::Task => of_order(row)?,
         _ => return None,
+    };
+    let failed = order.filter(|_| state == TimelineState::Failed && row.state_to.as_deref() == Some("failed"));
+    let (step, detail) = match failed.and_then(|order| failure(order, step)) {
+        Some((step, why)) => (step, why),
+        None => (step, detail.to_owned()),
     };
     Some(TimelineEntry {
         position: row.seq,
         step,
         state,
         percent: None,
+        bytes_per_s: None,
         eta: None,
         attempt: row.attempt,
-        detail: detail.to_owned(),
+        detail,
         at: row.at,
     })
+}
+
+/// Where a host gave up on building something, and why, in words that are the owner's to read.
+fn failure(order: &TaskRow, usual: TimelineStep) -> Option<(TimelineStep, String)> {
+    let result = order.result.as_ref().filter(|_| order.kind == TaskKind::SliceVmProvision)?;
+    let at = Said::of(order).and_then(|said| TimelineStep::of(said.progress.step));
+    let step = match result.failure? {
+        TaskFailure::PlanRefused => TimelineStep::Plan,
+        TaskFailure::ImageRefused => TimelineStep::Image,
+        _ => at.unwrap_or(usual),
+    };
+    Some((step, host_words::owner_sentence(result)))
 }
 
 type Told = (TimelineStep, TimelineState, &'static str);
@@ -160,7 +186,11 @@ fn wished(reason: Option<&str>) -> Option<&'static str> {
 
 fn of_order(row: &TimelineRow) -> Option<Told> {
     use TimelineState::{Begun, Done, Failed};
-    let provision = row.kind? == TaskKind::SliceVmProvision;
+    let kind = row.kind?;
+    if kind.is_for_provider() {
+        return of_machine(row, kind);
+    }
+    let provision = kind == TaskKind::SliceVmProvision;
     Some(match (row.change, row.state_to.as_deref()) {
         (Change::Created, _) if provision => (TimelineStep::Order, Begun, "The host is told to build it."),
         (Change::Created, _) => (TimelineStep::Order, Begun, "The host is told to stop it and wipe its devices."),
@@ -185,6 +215,39 @@ fn of_order(row: &TimelineRow) -> Option<Told> {
     })
 }
 
+fn of_machine(row: &TimelineRow, kind: TaskKind) -> Option<Told> {
+    use TimelineState::{Begun, Done, Failed};
+    let deploy = kind == TaskKind::MachineDeploy;
+    Some(match (row.change, row.state_to.as_deref()) {
+        (Change::Created, _) if deploy => (
+            TimelineStep::Order,
+            Begun,
+            "The whole machine is handed over; the platform's own identity on it is revoked.",
+        ),
+        (Change::Created, _) => (TimelineStep::Order, Begun, "The machine is to be taken back."),
+        (Change::StateChanged, Some("delivered")) => (TimelineStep::Order, Done, "The machine's provider is asked."),
+        (Change::Updated, _) => begun(row.reason.as_deref()?.parse().ok()?)?,
+        (Change::StateChanged, Some("succeeded")) if deploy => {
+            (TimelineStep::MachineInstall, Done, "The machine is installed and in the hands of its owner.")
+        }
+        (Change::StateChanged, Some("succeeded")) => (
+            TimelineStep::MachineLook,
+            Done,
+            "The machine is back, enrolled again and as it was approved; its devices are wiped next.",
+        ),
+        (Change::StateChanged, Some("failed")) if deploy => {
+            (TimelineStep::MachineInstall, Failed, "The machine could not be installed.")
+        }
+        (Change::StateChanged, Some("failed")) => {
+            (TimelineStep::MachineFree, Failed, "The machine could not be taken back; it is tried again.")
+        }
+        (Change::StateChanged, Some("expired")) => {
+            (TimelineStep::Order, Failed, "It took too long, or a newer order took its place.")
+        }
+        _ => return None,
+    })
+}
+
 fn begun(step: TimelineStep) -> Option<Told> {
     let words = words(step)?;
     Some((step, TimelineState::Begun, words))
@@ -193,11 +256,22 @@ fn begun(step: TimelineStep) -> Option<Told> {
 // The steps that a host reports, in words.
 fn words(step: TimelineStep) -> Option<&'static str> {
     Some(match step {
+        TimelineStep::Image => "The host fetches the image.",
+        TimelineStep::Plan => "The host checks every device.",
+        TimelineStep::HostLease => "The host keeps everybody else away from its devices.",
         TimelineStep::Clone => "The image is copied to its disk.",
-        TimelineStep::Network => "Its addresses and its fabric are set up.",
+        TimelineStep::Verify => "What was copied is read back.",
+        TimelineStep::Seed => "What it is told is written down.",
+        TimelineStep::Devices => "Its GPUs and its fabric are made ready.",
+        TimelineStep::Network => "Its addresses are set up.",
+        TimelineStep::LeaseSeen => "The guest is waited for to take its address.",
         TimelineStep::Boot => "The guest starts.",
         TimelineStep::SshReady => "The guest is waited for to answer to SSH.",
         TimelineStep::Stopping => "The guest is stopped.",
+        TimelineStep::MachineFree => "The machine is taken back from whoever had it, and its disks are erased.",
+        TimelineStep::MachineInstall => "The machine is installed.",
+        TimelineStep::MachineEnroll => "The platform's own host on the machine is waited for to call.",
+        TimelineStep::MachineLook => "The host that came back is compared with what was approved.",
         TimelineStep::Wiping => "Its devices are wiped.",
         _ => return None,
     })
@@ -206,12 +280,9 @@ fn words(step: TimelineStep) -> Option<&'static str> {
 /// What an agent last said about an order it works on, as it is stored.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Said {
-    /// How far the step has come.
-    pub(crate) percent: u8,
-    /// Which step, in the agent's words.
-    pub(crate) step: String,
-    /// Since when.
-    #[serde(default)]
+    /// The agent's words.
+    pub(crate) progress: WorkProgress,
+    /// Since when it is at this step.
     pub(crate) since: Timestamp,
 }
 
@@ -223,8 +294,7 @@ impl Said {
 
     /// The place of its step among those that hosts report; none for words that mean nothing here.
     pub(crate) fn rank(&self) -> Option<usize> {
-        let step: TimelineStep = self.step.parse().ok()?;
-        words(step)?;
+        let step = TimelineStep::of(self.progress.step)?;
         TimelineStep::ALL.iter().position(|known| *known == step)
     }
 }
@@ -233,7 +303,7 @@ impl Said {
 fn under_way(tx: &mut Tx<'_>, id: &AllocationId, now: Timestamp) -> Result<Option<TimelineEntry>, StoreError> {
     let open = tasks::of_allocation(tx, id)?.into_iter().filter(|task| task.state == TaskState::Delivered);
     let Some(task) = open.max_by_key(|task| task.fence.attempt) else { return Ok(None) };
-    let told = Said::of(&task).and_then(|said| Some((said.step.parse::<TimelineStep>().ok()?, said)));
+    let told = Said::of(&task).and_then(|said| Some((TimelineStep::of(said.progress.step)?, said)));
     let Some((step, said)) = told else { return Ok(None) };
     let Some(detail) = words(step) else { return Ok(None) };
     let position = events::of_subject(tx, task.id.as_str(), 0, 200)?.last().map_or(0, |event| event.seq);
@@ -241,7 +311,8 @@ fn under_way(tx: &mut Tx<'_>, id: &AllocationId, now: Timestamp) -> Result<Optio
         position,
         step,
         state: TimelineState::Progress,
-        percent: Some(said.percent.min(100)),
+        percent: said.progress.percent.map(|percent| percent.min(100)),
+        bytes_per_s: said.progress.bytes_per_s,
         eta: eta(&said, now),
         attempt: Some(task.fence.attempt),
         detail: detail.to_owned(),
@@ -249,9 +320,12 @@ fn under_way(tx: &mut Tx<'_>, id: &AllocationId, now: Timestamp) -> Result<Optio
     }))
 }
 
-/// When a step will be done if it goes on as it did so far. Nothing is said before the first percent.
+/// When a step will be done: as the host says, or if it goes on as it did so far. Nothing is said before the first percent.
 fn eta(said: &Said, now: Timestamp) -> Option<Timestamp> {
-    let percent = i64::from(said.percent.min(100));
+    if let Some(remaining_s) = said.progress.remaining_s {
+        return Some(now.plus_seconds(i64::try_from(remaining_s).unwrap_or(i64::MAX)));
+    }
+    let percent = i64::from(said.progress.percent?.min(100));
     let passed_us = now.micros_since(said.since);
     if percent == 0 || passed_us <= 0 || said.since == Timestamp::default() {
         return None;
@@ -263,15 +337,22 @@ fn eta(said: &Said, now: Timestamp) -> Option<Timestamp> {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
+    use model::runtime::WorkStep;
 
     #[test]
     fn a_step_is_expected_to_go_on_as_it_did() {
         let at = |seconds: i64| Timestamp::from_micros(1_000_000).plus_seconds(seconds);
-        let said = |percent: u8| Said { percent, step: "clone".to_owned(), since: at(0) };
+        let said = |percent: u8| Said {
+            progress: WorkProgress { percent: Some(percent), ..WorkProgress::at(WorkStep::Clone) },
+            since: at(0),
+        };
         assert_eq!(eta(&said(25), at(10)), Some(at(40)));
         assert_eq!(eta(&said(100), at(10)), Some(at(10)));
         assert_eq!(eta(&said(0), at(10)), None);
         assert_eq!(eta(&said(50), at(0)), None);
+        let mut told = said(50);
+        told.progress.remaining_s = Some(7);
+        assert_eq!(eta(&told, at(10)), Some(at(17)), "the host knows better");
     }
 
     fn row(seq: i64, at: i64, noun: Noun, state_to: &str) -> TimelineRow {
@@ -304,9 +385,22 @@ mod tests {
 
     #[test]
     fn steps_that_hosts_report_are_in_order_and_others_mean_nothing() {
-        let rank = |step: &str| Said { percent: 0, step: step.to_owned(), since: Timestamp::default() }.rank();
-        assert!(rank("clone") < rank("network") && rank("network") < rank("boot") && rank("boot") < rank("ssh_ready"));
-        assert!(rank("stopping") < rank("wiping"));
-        assert_eq!([rank("admission"), rank("slice.vm_provision"), rank("")], [None, None, None]);
+        let rank = |step: WorkStep| Said { progress: WorkProgress::at(step), since: Timestamp::default() }.rank();
+        let building = [
+            WorkStep::Image,
+            WorkStep::Plan,
+            WorkStep::Lease,
+            WorkStep::Clone,
+            WorkStep::Verify,
+            WorkStep::Seed,
+            WorkStep::Devices,
+            WorkStep::Network,
+            WorkStep::Start,
+            WorkStep::LeaseSeen,
+            WorkStep::SshReady,
+        ];
+        assert!(building.windows(2).all(|pair| rank(pair[0]) < rank(pair[1])));
+        assert!(rank(WorkStep::Stop) < rank(WorkStep::Erase));
+        assert_eq!([rank(WorkStep::Waiting), rank(WorkStep::Reconcile), rank(WorkStep::Look)], [None; 3]);
     }
 }

@@ -9,11 +9,11 @@ use lifecycle::posture::{self, NodeFacts, SlotFacts};
 use model::{
     Timestamp,
     supply::{GpuModel, NodeProfile, OccupancyMode, SlotState},
-    task::TaskState,
+    task::{TaskFailure, TaskResult, TaskState},
 };
 use store::{
     StoreError, claims::ClaimRow, drifts::DriftRow, grants::GrantRow, nodes::NodeRow, regions::RegionRow,
-    slots::SlotRow, standing::Standing, tasks::TaskRow,
+    slots::SlotRow, standing::Standing, tasks::TaskRow, wipe_overrides::WipeOverrideRow,
 };
 
 use super::{progress, sentence, stored};
@@ -30,6 +30,7 @@ pub fn node(
         state: row.state,
         desired: row.desired,
         identity_revoked: standing.identity_revoked,
+        handed_over: row.handed_over.is_some(),
         occupancy,
         promoted: row.promoted.is_some(),
         slots: standing.slots.iter().map(|slot| SlotFacts { state: slot.state, drifted: slot.drifted }).collect(),
@@ -55,6 +56,10 @@ pub fn node(
         agent_boot: row.agent_boot,
         hardware_serial: row.hardware_serial,
         incidents: standing.incidents,
+        machine: row.machine.map(|machine| format!("{}/{}", machine.provider, machine.machine_id)),
+        handed_over_at: row.handed_over,
+        converting_to: row.converting.map(|(to, _)| to),
+        converting_since: row.converting.map(|(_, since)| since),
         last_seen_at: row.last_seen,
         version: row.version,
         created_at: row.created,
@@ -75,6 +80,9 @@ pub fn slot(row: SlotRow, drifts: Vec<DriftRow>, now: Timestamp) -> Result<SlotV
         SlotState::Available if row.drifted => {
             "The slot is proved clean and free, but its host does not show what was approved; it is not for sale."
         }
+        SlotState::Available if row.health_state == OVERRIDDEN => {
+            "The slot is free. It was not proved clean: two operators let it go on without a proof."
+        }
         SlotState::Available => "The slot is proved clean and free.",
         SlotState::Reserved => "The slot is claimed; nothing runs on it yet.",
         SlotState::InUse => "A tenant's guest may be running on the slot.",
@@ -86,6 +94,7 @@ pub fn slot(row: SlotRow, drifts: Vec<DriftRow>, now: Timestamp) -> Result<SlotV
     Ok(SlotView {
         projected: sentence(base, &row.life),
         progress: progress(&row.life, now),
+        ways_out: ways_out(&row),
         drift: drifts.into_iter().map(drift).collect::<Result<_, _>>()?,
         approved_by: row.approval.map(|approval| approval.by).unwrap_or_default(),
         approved_at: row.approved,
@@ -109,10 +118,43 @@ pub fn slot(row: SlotRow, drifts: Vec<DriftRow>, now: Timestamp) -> Result<SlotV
     })
 }
 
+/// The state of health of a slot that went on without a proof, until its next proved wipe.
+pub(crate) const OVERRIDDEN: &str = "overridden";
+
+/// What a slot waits for when it was wiped in vain too often.
+pub(crate) const CLEANUP_NEEDS_OPERATOR: &str = "cleanup_needs_operator";
+
+/// What would end it that a slot has no valid proof, and who would do it.
+fn ways_out(row: &SlotRow) -> Vec<String> {
+    if row.state != SlotState::CleanupBlocked {
+        return vec![];
+    }
+    let id = &row.id;
+    let first = match row.life.wait.as_ref().map(|wait| wait.code.as_str()) {
+        Some("claim_active") => "Its allocation still holds it: the guest has to be proved gone first.".to_owned(),
+        Some(CLEANUP_NEEDS_OPERATOR) => {
+            format!("Have it wiped once more when its host is mended: gpuaas slot repair {id}")
+        }
+        _ => "The platform has it wiped again by itself; nobody need do anything yet.".to_owned(),
+    };
+    vec![
+        first,
+        format!("Two operators let it go on without a proof: gpuaas slot override {id} --reason TEXT"),
+        format!("Take it out of sale: gpuaas slot disable {id} --reason TEXT"),
+    ]
+}
+
+/// That an override waits for a second operator.
+pub(crate) fn waiting_override(row: &WipeOverrideRow) -> String {
+    let WipeOverrideRow { id, expires, .. } = row;
+    format!("An override waits for a second operator until {expires}: gpuaas override approve {id}, or reject")
+}
+
 /// One field that is not as approved any more.
 pub fn drift(row: DriftRow) -> Result<DriftView, StoreError> {
     Ok(DriftView {
         kind: stored(&row.kind, "slot_drifts.kind")?,
+        said_by: row.said_by,
         field: row.field,
         approved: row.approved,
         seen: row.seen,
@@ -181,7 +223,12 @@ pub fn task(row: TaskRow, now: Timestamp) -> TaskView {
         (TaskState::Failed, None) => "The agent could not do it.".to_owned(),
         (TaskState::Expired, _) => "No answer came in time, or a newer order took its place.".to_owned(),
     };
+    let result =
+        row.result.unwrap_or_else(|| TaskResult::failed(row.id.clone(), row.fence, TaskFailure::NotReadable, ""));
     TaskView {
+        failure,
+        failure_detail: result.detail,
+        refusals: result.refusals,
         projected: sentence(&base, &row.life),
         progress: progress(&row.life, now),
         id: row.id,

@@ -30,6 +30,13 @@ const LOOK: Steps = &[
     ("The agent is looking at its host.", &["delivered"]),
 ];
 
+const COMPARE: Steps = &[
+    ("The agent has not fetched the order yet.", &["pending"]),
+    ("The agent is comparing its host with what is claimed there.", &["delivered"]),
+];
+const FETCH: Steps =
+    &[("The agent has not fetched the order yet.", &["pending"]), ("The agent is fetching the image.", &["delivered"])];
+
 fn steps(kind: &str) -> Option<Steps> {
     match kind {
         "allocation_launch" => Some(LAUNCH),
@@ -37,7 +44,9 @@ fn steps(kind: &str) -> Option<Steps> {
         "tenant_delete" | "project_delete" => Some(DELETE),
         "tenant_suspend" | "project_suspend" => Some(SUSPEND),
         "tenant_resume" | "project_resume" => Some(RESUME),
-        "node_discover" | "readiness_order" => Some(LOOK),
+        "node_discover" | "readiness_order" | "node_plan" => Some(LOOK),
+        "node_reconcile" => Some(COMPARE),
+        "node_prefetch" => Some(FETCH),
         _ => None,
     }
 }

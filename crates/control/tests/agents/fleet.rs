@@ -108,6 +108,7 @@ async fn a_door_that_was_closed_knows_its_fleet_when_it_opens_again() {
         revocations: control::agents::Revocations::default(),
         poke: world.poke.clone(),
         metrics: control::metrics::Metrics::new(),
+        gateway: control::streams::Gateway::default(),
     };
     let config = control::agents::AgentsConfig::new("127.0.0.1:0".parse().unwrap());
     let again = control::agents::start(config, parts).await.unwrap();

@@ -6,6 +6,7 @@ use api::node_plane::{
 };
 use model::{
     NodeId,
+    runtime::{WorkProgress, WorkStep},
     supply::IncidentKind,
     task::{Task, TaskFailure, TaskState},
 };
@@ -47,8 +48,8 @@ async fn nobody_acts_for_another_node() {
     let before = world.node(&victim.id()).await;
     let (node_id, boot) = (victim.id(), victim.boot);
     let progress = |node_id: NodeId| {
-        let (task_id, fence, step) = (order.id.clone(), order.fence, "x".to_owned());
-        ToControl::Progress(TaskProgress { node_id, boot, task_id, fence, percent: 50, step })
+        let (task_id, fence) = (order.id.clone(), order.fence);
+        ToControl::Progress(TaskProgress { node_id, boot, task_id, fence, progress: WorkProgress::at(WorkStep::Clone) })
     };
     let lies = [
         victim.heartbeat(),

@@ -6,6 +6,7 @@
 mod door;
 mod enrolling;
 mod fleet;
+mod images;
 mod liars;
 mod polls;
 mod world;

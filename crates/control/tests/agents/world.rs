@@ -1,6 +1,7 @@
 //! A platform with an open agents' door, an operator who calls the API, and agents that say what a test wants.
 
 use std::{
+    collections::HashMap,
     net::SocketAddr,
     sync::{
         Arc,
@@ -21,6 +22,7 @@ use control::{
     front_door::{FrontDoor, FrontDoorConfig, Request},
     metrics::Metrics,
     plane::{ControlPlane, PlaneConfig, Poke},
+    streams::Gateway,
 };
 use http_body_util::{BodyExt as _, Full};
 use hyper_util::rt::TokioIo;
@@ -65,6 +67,9 @@ pub struct World {
     pub pool: PoolId,
     pub other_pool: PoolId,
     pub operator: String,
+    // Looked at by the tests of streams, which share this world.
+    #[allow(dead_code)]
+    pub gateway: Gateway,
     keys: AtomicU64,
     folder: tempfile::TempDir,
 }
@@ -79,6 +84,10 @@ impl World {
     }
 
     pub async fn on(db: Db, set_up: impl FnOnce(AgentsConfig) -> AgentsConfig) -> Self {
+        Self::with(db, Gateway::default(), set_up).await
+    }
+
+    pub async fn with(db: Db, gateway: Gateway, set_up: impl FnOnce(AgentsConfig) -> AgentsConfig) -> Self {
         let clock = Arc::new(Shifted(AtomicI64::new(0)));
         let ports = Ports { clock: clock.clone(), ..Ports::system() };
         let folder = tempfile::tempdir().unwrap();
@@ -89,6 +98,7 @@ impl World {
         let config = FrontDoorConfig {
             authority_sha256: Some(authority.sha256()),
             revocations: revocations.clone(),
+            gateway: gateway.clone(),
             ..FrontDoorConfig::default()
         };
         let door = FrontDoor::new(ports.clone(), config).unwrap();
@@ -102,11 +112,27 @@ impl World {
             revocations,
             poke: plane.poke(),
             metrics: Metrics::new(),
+            gateway: gateway.clone(),
         };
         let config = set_up(AgentsConfig::new("127.0.0.1:0".parse().unwrap()));
         let server = agents::start(config, parts).await.unwrap();
         let (poke, keys) = (plane.poke(), AtomicU64::new(1));
-        Self { db, ports, clock, authority, door, plane, poke, server, pool, other_pool, operator, keys, folder }
+        Self {
+            db,
+            ports,
+            clock,
+            authority,
+            door,
+            plane,
+            poke,
+            server,
+            pool,
+            other_pool,
+            operator,
+            gateway,
+            keys,
+            folder,
+        }
     }
 
     pub fn folder(&self) -> &std::path::Path {
@@ -345,6 +371,23 @@ impl Agent {
         post(self.sender.as_mut().unwrap(), path, body).await.unwrap()
     }
 
+    /// Fetches something, or a part of it.
+    pub async fn fetch(&mut self, path: &str, range: Option<&str>) -> (u16, HashMap<String, String>, Bytes) {
+        let shown = self.certificate.as_deref().map(|pem| (pem, &self.key));
+        let config = Arc::new(client_config(&self.authority, shown));
+        let mut sender = connect(self.address, &config).await.unwrap();
+        sender.ready().await.unwrap();
+        let mut request = hyper::Request::get(path).header("host", "localhost");
+        if let Some(range) = range {
+            request = request.header("range", range);
+        }
+        let answer = sender.send_request(request.body(Full::new(Bytes::new())).unwrap()).await.unwrap();
+        let status = answer.status().as_u16();
+        let text = |value: &hyper::header::HeaderValue| value.to_str().unwrap().to_owned();
+        let head = answer.headers().iter().map(|(name, value)| (name.to_string(), text(value))).collect();
+        (status, head, answer.into_body().collect().await.unwrap().to_bytes())
+    }
+
     pub fn move_to(&mut self, address: SocketAddr) {
         self.address = address;
         self.hang_up();
@@ -426,5 +469,5 @@ pub fn orders(answer: &Value) -> Vec<Task> {
 
 /// An answer that says nothing but that it is done.
 pub fn done(task: &Task) -> TaskResult {
-    TaskResult { task_id: task.id.clone(), fence: task.fence, failure: None, detail: String::new(), proofs: vec![] }
+    TaskResult::done(task)
 }

@@ -96,7 +96,7 @@ fn a_guest_that_cannot_be_started_is_cleaned_up_and_ends_failed() {
         assert_eq!(world.allocation(&id).state, State::Releasing);
         assert_eq!(world.slots_in(SlotState::CleanupBlocked), 2);
         assert_eq!(world.operation(&operation).state, OperationState::Failed);
-        assert!(!error_of(&world, &operation).detail.contains("The host said no"), "a host's words are for operators");
+        assert!(error_of(&world, &operation).detail.contains("(The host said no)"), "its owner is told why");
 
         let (node, order) = world.only_order();
         assert_eq!(order.kind(), TaskKind::SliceVmRelease);

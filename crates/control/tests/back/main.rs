@@ -8,13 +8,24 @@ mod failures;
 mod history;
 mod housekeeping;
 mod leading;
+mod maas;
+mod machines;
+mod metal;
 mod model;
 mod node_messages;
 mod operators;
+mod overrides;
 mod poison;
 mod proofs;
+mod returning;
 mod running;
 mod skeleton;
 mod tenancy;
 mod terms;
+mod ways_in;
 mod world;
+
+// The same server as the provider's own tests have.
+#[allow(dead_code, reason = "its own tests use all of it")]
+#[path = "../../../machines/tests/maas/server/mod.rs"]
+mod server;

@@ -1,10 +1,11 @@
 //! A node speaks for itself and for nobody else, and saying something twice changes nothing.
 
-use api::node_plane::{Poll, TaskAnswer, ToControl};
+use api::node_plane::{Poll, TaskAnswer, TaskProgress, ToControl};
 use control::node_plane::NodeRefusal;
 use model::{
     NodeId,
     allocation::State,
+    runtime::{WorkProgress, WorkStep},
     task::{Fence, TaskState},
 };
 use store::testing::both_engines;
@@ -108,5 +109,39 @@ fn an_answer_under_another_fence_changes_nothing() {
         world.settle();
         assert_eq!(world.orders(&id)[0].state, TaskState::Delivered);
         assert_eq!(world.allocation(&id).state, State::Provisioning);
+    });
+}
+
+#[test]
+fn an_order_whose_agent_is_at_work_is_waited_for_but_not_for_ever() {
+    const DAY_S: i64 = 24 * 3600;
+    both_engines(|db| {
+        let mut world = World::new(db, 1);
+        let (id, _) = world.launch(1);
+        world.settle();
+        let (node, order) = world.only_order();
+        let (task_id, fence) = (order.id.clone(), order.fence);
+        // The same word again and again: there is nothing new to tell, and somebody is at work.
+        let progress = WorkProgress::at(WorkStep::SshReady);
+        let said = TaskProgress { node_id: node.id.clone(), boot: 1, task_id, fence, progress };
+        let last = world.orders(&id)[0].created.plus_seconds(DAY_S);
+        let mut words = 0;
+        while world.clock_now() < last.plus_seconds(-120) {
+            world.advance_s(120);
+            world.say(&node, ToControl::Progress(said.clone())).unwrap();
+            words += 1;
+            if words % 60 == 0 {
+                world.settle();
+                let given = world.orders(&id);
+                assert_eq!((given.len(), given[0].state), (1, TaskState::Delivered), "after {words} words");
+            }
+        }
+        assert_eq!(world.orders(&id)[0].deadline, last, "a day and no longer");
+        world.advance_s(180);
+        world.say(&node, ToControl::Progress(said)).unwrap();
+        world.settle();
+        let given = world.orders(&id);
+        assert_eq!(given[0].state, TaskState::Expired);
+        assert_eq!(given[1].fence.attempt, fence.attempt + 1, "it is ordered once more");
     });
 }

@@ -19,8 +19,7 @@ fn released_with(world: &mut World, tamper: impl Fn(&World, &Node, Proof) -> Vec
     let (node, order) = world.only_order();
     let slot = order.slots()[0].slot_id.clone();
     let proofs = tamper(world, &node, node.prove(&order.slots()[0]));
-    let result =
-        TaskResult { task_id: order.id.clone(), fence: order.fence, failure: None, detail: String::new(), proofs };
+    let result = TaskResult { proofs, ..TaskResult::done(&order) };
     world.answer(&node, result).unwrap();
     world.settle();
     assert_eq!(world.allocation(&id).state, State::Released, "the claim ends when the guest is gone");
@@ -35,7 +34,9 @@ fn refused(fault: ProofFault, tamper: impl Fn(&World, &Node, Proof) -> Proof) {
         let row = world.slot(&slot);
         assert_eq!(row.state, SlotState::CleanupBlocked);
         assert_eq!(row.health_state, fault.as_str());
-        assert!(row.health_detail.contains("refused"), "{}", row.health_detail);
+        let words =
+            if fault == ProofFault::StepFailed { "failed on the host: disk_erased failed" } else { "was refused" };
+        assert!(row.health_detail.contains(words), "{}", row.health_detail);
         let generation = row.use_generation;
         let id = slot.clone();
         assert!(world.read(move |tx| proofs::get(tx, &id, generation)).is_none(), "only what was checked is stored");
@@ -74,6 +75,12 @@ fn a_proof_of_another_use_is_refused() {
 }
 
 #[test]
+fn a_proof_about_another_disk_or_none_is_refused() {
+    refused(ProofFault::WrongDisk, |_, node, proof| node.sign(Proof { disk_identity: "eui.other".into(), ..proof }));
+    refused(ProofFault::WrongDisk, |_, node, proof| node.sign(Proof { disk_identity: String::new(), ..proof }));
+}
+
+#[test]
 fn a_proof_that_does_not_answer_the_challenge_is_refused() {
     refused(ProofFault::WrongNonce, |_, node, proof| node.sign(Proof { nonce: "0".repeat(40), ..proof }));
 }
@@ -84,7 +91,7 @@ fn a_proof_with_a_step_missing_or_failed_is_refused() {
         proof.steps.pop();
         node.sign(proof)
     });
-    refused(ProofFault::StepMissing, |_, node, mut proof| {
+    refused(ProofFault::StepFailed, |_, node, mut proof| {
         proof.steps[1].ok = false;
         node.sign(proof)
     });

@@ -3,7 +3,7 @@
 use model::{
     allocation::{Desired, State},
     supply::SlotState,
-    task::{TaskKind, TaskState},
+    task::{TaskKind, TaskResult, TaskState},
 };
 use store::{allocations, testing::both_engines};
 
@@ -49,13 +49,7 @@ fn a_host_that_was_given_up_proves_its_slots_clean_when_it_is_back() {
         let id = world.run(2);
         world.advance_s(31);
         world.settle();
-        let of = id.clone();
-        world
-            .write(move |tx, stamp| {
-                let row = allocations::get(tx, &of)?.unwrap();
-                allocations::force_release(tx, stamp, &row, "the host burnt down")
-            })
-            .unwrap();
+        world.force_release(&id, "the host burnt down");
         world.settle();
         assert_eq!(world.allocation(&id).state, State::Released);
         assert_eq!((world.active_claims(), world.slots_in(SlotState::CleanupBlocked)), (0, 2));
@@ -74,19 +68,69 @@ fn a_host_that_was_given_up_proves_its_slots_clean_when_it_is_back() {
 }
 
 #[test]
+fn a_proof_that_was_kept_from_before_the_operator_forced_it_frees_nothing() {
+    both_engines(|db| {
+        let mut world = World::new(db, 1);
+        let id = world.run(2);
+        world.release(&id).unwrap();
+        world.settle();
+        // The host wipes and proves, and keeps its answer to itself.
+        let (node, asked) = world.only_order();
+        let kept = node.succeed(&asked);
+        let challenges = |world: &World| -> Vec<Option<String>> {
+            world.slots().into_iter().filter(|slot| slot.use_generation == 1).map(|slot| slot.wipe_nonce).collect()
+        };
+        let before = challenges(&world);
+        world.advance_s(31);
+        world.settle();
+        world.force_release(&id, "the host says nothing");
+        world.settle();
+        assert_eq!(world.allocation(&id).state, State::Released);
+        let after = challenges(&world);
+        assert_eq!((before.len(), after.len()), (2, 2));
+        assert!(
+            after.iter().all(|challenge| challenge.is_some() && !before.contains(challenge)),
+            "{before:?} {after:?}"
+        );
+        // The old answer is late, and the old proofs do not answer the new order.
+        world.nodes_heard();
+        world.settle();
+        world.answer(&node, kept.clone()).unwrap();
+        world.settle();
+        assert_eq!(world.slots_in(SlotState::CleanupBlocked), 2);
+        let (_, again) = world.only_order();
+        assert_eq!((again.kind(), again.slots().len()), (TaskKind::SliceVmRelease, 2));
+        world.answer(&node, TaskResult { proofs: kept.proofs.clone(), ..TaskResult::done(&again) }).unwrap();
+        world.settle();
+        assert_eq!((world.slots_in(SlotState::CleanupBlocked), world.slots_in(SlotState::Available)), (2, 6));
+        let told: Vec<String> = world
+            .slots()
+            .into_iter()
+            .filter(|slot| slot.state == SlotState::CleanupBlocked)
+            .map(|slot| slot.health_state)
+            .collect();
+        assert_eq!(told, ["wrong_nonce", "wrong_nonce"]);
+        // Wiped again under yet another challenge, and proved.
+        for _ in 0..20 {
+            world.advance_s(60);
+            world.nodes_heard();
+            world.settle();
+            world.nodes_work();
+            world.settle();
+        }
+        assert_eq!(world.slots_in(SlotState::Available), 8);
+        world.check_history();
+    });
+}
+
+#[test]
 fn slots_of_a_host_that_was_given_up_are_wiped_again_until_they_are_proved_clean() {
     both_engines(|db| {
         let mut world = World::new(db, 1);
         let id = world.run(1);
         world.advance_s(31);
         world.settle();
-        let of = id.clone();
-        world
-            .write(move |tx, stamp| {
-                let row = allocations::get(tx, &of)?.unwrap();
-                allocations::force_release(tx, stamp, &row, "the host burnt down")
-            })
-            .unwrap();
+        world.force_release(&id, "the host burnt down");
         world.settle();
         // Nobody answers the order before its deadline.
         for _ in 0..40 {

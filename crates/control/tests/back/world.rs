@@ -5,7 +5,7 @@ use std::sync::{
     atomic::{AtomicI64, AtomicU64, Ordering},
 };
 
-use api::node_plane::{FromControl, Heartbeat, Offer, Poll, TaskAnswer, ToControl};
+use api::node_plane::{FromControl, Heartbeat, Offer, Poll, TaskAnswer, TaskReport, ToControl};
 use control::{
     Clock, Entropy, Ports,
     bootstrap::{self, NewNode, NewSlot},
@@ -224,6 +224,16 @@ impl World {
         self.plane.step(self.clock.now())
     }
 
+    /// An operator's word that the host of an allocation is not to be waited for.
+    pub fn force_release(&mut self, id: &AllocationId, reason: &'static str) {
+        let of = id.clone();
+        self.write(move |tx, stamp| {
+            let row = allocations::get(tx, &of)?.unwrap();
+            allocations::force_release(tx, stamp, &row, reason)
+        })
+        .unwrap();
+    }
+
     /// Steps until nothing moves any more at this moment.
     pub fn settle(&mut self) {
         for _ in 0..300 {
@@ -256,12 +266,28 @@ impl World {
         self.plane.node_plane().handle(&self.db, &node.id, message)
     }
 
+    /// The orders that are open. A host that is back is compared before anything else; there, all is as claimed.
     pub fn poll(&self, node: &Node) -> Vec<Task> {
-        let answer = self.say(node, ToControl::Poll(Poll { node_id: node.id.clone(), boot: 1 })).unwrap();
+        self.offered(node).unwrap().into_iter().filter(|task| !self.compared(node, task).unwrap()).collect()
+    }
+
+    /// The orders that are open, comparisons too.
+    pub fn offered(&self, node: &Node) -> Result<Vec<Task>, NodeRefusal> {
+        let answer = self.say(node, ToControl::Poll(Poll { node_id: node.id.clone(), boot: 1 }))?;
         match answer.as_slice() {
-            [FromControl::TasksOffered(offer)] => offer.tasks.iter().map(known).collect(),
+            [FromControl::TasksOffered(offer)] => Ok(offer.tasks.iter().map(known).collect()),
             other => panic!("{other:?}"),
         }
+    }
+
+    /// Answers an order to compare with that all is well; false for any other.
+    fn compared(&self, node: &Node, task: &Task) -> Result<bool, NodeRefusal> {
+        if task.kind() != TaskKind::SliceReconcile {
+            return Ok(false);
+        }
+        let report = Some(TaskReport::SliceReconcile(Box::default()));
+        let said = TaskAnswer { node_id: node.id.clone(), boot: 1, result: node.succeed(task), report };
+        self.say(node, ToControl::Result(said)).map(|_| true)
     }
 
     pub fn answer(&self, node: &Node, result: TaskResult) -> Result<Vec<FromControl>, NodeRefusal> {
@@ -291,12 +317,11 @@ impl World {
     pub fn try_nodes_work(&self) -> Result<usize, StoreError> {
         let mut done = 0;
         for node in &self.nodes {
-            let poll = ToControl::Poll(Poll { node_id: node.id.clone(), boot: 1 });
-            let offered = self.say(node, poll).map_err(told)?;
-            let [FromControl::TasksOffered(offer)] = offered.as_slice() else { panic!("{offered:?}") };
-            for task in offer.tasks.iter().map(known) {
-                self.answer(node, node.succeed(&task)).map_err(told)?;
-                done += 1;
+            for task in self.offered(node).map_err(told)? {
+                if !self.compared(node, &task).map_err(told)? {
+                    self.answer(node, node.succeed(&task)).map_err(told)?;
+                    done += 1;
+                }
             }
         }
         Ok(done)
@@ -313,6 +338,17 @@ impl World {
 
     /// What a launch records.
     pub fn try_launch(&self, id: &AllocationId, sku: &SkuId, gpu_count: i64) -> Result<OperationId, StoreError> {
+        self.try_launch_with(id, sku, gpu_count, AllocationTerms::default())
+    }
+
+    /// The same with what its owner wants besides.
+    pub fn try_launch_with(
+        &self,
+        id: &AllocationId,
+        sku: &SkuId,
+        gpu_count: i64,
+        terms: AllocationTerms,
+    ) -> Result<OperationId, StoreError> {
         let (id, sku, region) = (id.clone(), sku.clone(), self.region.clone());
         let (user, tenant, project) = (self.user.clone(), self.tenant.clone(), self.project.clone());
         let shape = if sku == self.bare_metal { CapacityShape::Baremetal } else { CapacityShape::GpuSlice };
@@ -334,7 +370,7 @@ impl World {
                     region_id: &region,
                     shape,
                     gpu_count,
-                    terms: &AllocationTerms::default(),
+                    terms: &terms,
                     recreated_from: None,
                 },
             )?;
@@ -521,22 +557,25 @@ impl Node {
             TaskKind::SliceVmRelease => task.slots().iter().map(|slot| self.prove(slot)).collect(),
             _ => vec![],
         };
-        TaskResult { task_id: task.id.clone(), fence: task.fence, failure: None, detail: String::new(), proofs }
+        TaskResult { proofs, ..TaskResult::done(task) }
     }
 
     pub fn fail(&self, task: &Task, failure: TaskFailure) -> TaskResult {
-        let detail = "The host said no.".to_owned();
-        TaskResult { task_id: task.id.clone(), fence: task.fence, failure: Some(failure), detail, proofs: vec![] }
+        TaskResult::failed(task.id.clone(), task.fence, failure, "The host said no.")
     }
 
     pub fn prove(&self, slot: &TaskSlot) -> Proof {
-        let step = |step: &WipeStep| StepEvidence { step: *step, ok: true, evidence: "seen".to_owned() };
+        let disk_identity = slot.bundle.as_ref().map(|bundle| bundle.disk_identity.clone()).unwrap_or_default();
+        let nonce = slot.nonce.clone().unwrap_or_default();
+        let shown = |step: &WipeStep| step.simulated_evidence(&disk_identity, &nonce);
+        let steps = WipeStep::ALL.iter().map(|step| StepEvidence { step: *step, ok: true, evidence: shown(step) });
         self.sign(Proof {
             node_id: self.id.clone(),
             slot_id: slot.slot_id.clone(),
             use_generation: slot.use_generation,
-            nonce: slot.nonce.clone().unwrap_or_default(),
-            steps: WipeStep::ALL.iter().map(step).collect(),
+            steps: steps.collect(),
+            disk_identity,
+            nonce,
             signature: String::new(),
         })
     }

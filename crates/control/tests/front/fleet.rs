@@ -70,6 +70,11 @@ impl Fleet {
         Self { world, plane }
     }
 
+    /// The same fleet behind another door.
+    pub fn through(self, config: control::front_door::FrontDoorConfig) -> Self {
+        Self { world: self.world.through(config), plane: self.plane }
+    }
+
     /// A node that was just enrolled: nothing is known about it.
     pub fn enrolled(&self, name: &str) -> NodeId {
         let (pool, name) = (self.world.pool.clone(), name.to_owned());
@@ -143,8 +148,7 @@ impl Fleet {
     }
 
     pub fn say(&self, node: &NodeId, task: &Task, report: Option<TaskReport>) {
-        let (task_id, fence) = (task.id.clone(), task.fence);
-        let result = TaskResult { task_id, fence, failure: None, detail: String::new(), proofs: vec![] };
+        let result = TaskResult::done(task);
         let answer = TaskAnswer { node_id: node.clone(), boot: 1, result, report };
         self.plane.handle(&self.world.db, node, ToControl::Result(answer)).unwrap();
     }

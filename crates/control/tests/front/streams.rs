@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use control::http::HttpConfig;
+use model::runtime::WorkStep;
 use serde_json::{Value, json};
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
@@ -115,7 +116,7 @@ async fn a_timeline_is_told_live_with_percent_and_ends() {
     let (first, second) = (entry(&mut reader).await, entry(&mut reader).await);
     assert_eq!([step_of(&first), step_of(&second)], ["admission done", "placement done"]);
     let (node, task) = live.orders().pop().unwrap();
-    live.progress(&node, &task, "clone", 10);
+    live.progress(&node, &task, WorkStep::Clone, 10);
     live.settle();
     feed.advance(number(world));
     let mut seen = Vec::new();
@@ -127,7 +128,7 @@ async fn a_timeline_is_told_live_with_percent_and_ends() {
         "{seen:?}"
     );
     // A percent is no event, and is told all the same.
-    live.progress(&node, &task, "clone", 60);
+    live.progress(&node, &task, WorkStep::Clone, 60);
     let more = entry(&mut reader).await;
     assert_eq!((step_of(&more).as_str(), &more.unwrap().1["percent"]), ("clone progress", &json!(60)));
     // Whoever comes back goes on behind what they saw.

@@ -12,10 +12,11 @@ use std::sync::{
 use control::{
     Clock, Entropy, Ports, bootstrap,
     front_door::{FrontDoor, FrontDoorConfig, Request, Response},
+    streams::{Gateway, GatewayConfig, RecordingConfig},
 };
 use model::{
-    AllocationId, MemberId, NodeId, OperationId, PoolId, PrincipalId, ProjectId, RegionId, SkuId, SshKeyId, TenantId,
-    Timestamp, TokenId,
+    AllocationId, IngressId, MemberId, NodeId, OperationId, PoolId, PrincipalId, ProjectId, RegionId, SkuId, SshKeyId,
+    TenantId, Timestamp, TokenId,
     identity::{MemberRole, PlatformRole, PrincipalKind},
     tenancy::State,
 };
@@ -61,6 +62,8 @@ pub struct Estate {
     pub allocation: AllocationId,
     pub operation: OperationId,
     pub ssh_key: SshKeyId,
+    /// Only where a test made one.
+    pub ingress: Option<IngressId>,
     pub admin: Actor,
 }
 
@@ -93,6 +96,9 @@ pub fn body(response: &Response) -> Value {
     serde_json::from_slice(&response.body).unwrap_or(Value::Null)
 }
 
+/// What the allocation of every estate brings for cloud-init.
+pub const USER_DATA: &str = "#cloud-config\npassword: hunter2\n";
+
 /// A store and a door with nobody behind it.
 struct Shell {
     db: Db,
@@ -105,7 +111,10 @@ impl Shell {
     fn new(db: Db) -> Self {
         let clock = Arc::new(StandingClock(AtomicI64::new(1_800_000_000_000_000)));
         let ports = Ports { clock: clock.clone(), entropy: Arc::new(Counter(AtomicU64::new(1))) };
-        let config = FrontDoorConfig { authority_sha256: Some("ab".repeat(32)), ..FrontDoorConfig::default() };
+        // Nothing is written through this door, so the folder need not be there.
+        let recordings = Some(RecordingConfig::new("/nonexistent"));
+        let gateway = Gateway::new(GatewayConfig { recordings, ..GatewayConfig::default() });
+        let config = FrontDoorConfig { authority_sha256: Some("ab".repeat(32)), gateway, ..FrontDoorConfig::default() };
         let door = FrontDoor::new(ports.clone(), config).unwrap();
         Self { db, door, ports, clock }
     }
@@ -189,12 +198,13 @@ impl Shell {
         let account: PrincipalId = id(&self.make(operator, &accounts, json!({"name": "robot"}))["id"]);
         let wish = json!({"name": "robot", "scope": "write", "lifetime_s": 3600, "principal_id": account});
         let token: TokenId = id(&self.make(operator, "/api/v1/tokens", wish)["token"]["id"]);
-        let wish = json!({"name": "job", "sku_id": sku, "gpu_count": 1, "region_id": region});
+        let mut wish = json!({"name": "job", "sku_id": sku, "gpu_count": 1, "region_id": region});
+        wish["user_data"] = json!(USER_DATA);
         let launched = self.make(operator, &format!("/api/v1/projects/{project}/allocations"), wish);
         let (allocation, operation) = (id(&launched["subject_id"]), id(&launched["id"]));
         let wish = json!({"name": "known", "public_key": KNOWN_KEY});
         let ssh_key = id(&self.make(operator, &format!("/api/v1/projects/{project}/ssh-keys"), wish)["id"]);
-        Estate { tenant, project, member, account, token, allocation, operation, ssh_key, admin }
+        Estate { tenant, project, member, account, token, allocation, operation, ssh_key, ingress: None, admin }
     }
 
     fn node(&self, pool: &PoolId) -> NodeId {
@@ -234,6 +244,8 @@ impl World {
         let pool = json!({"region_id": region, "slug": "h200", "name": "H200", "gpu_model": "h200-sxm"});
         let pool: PoolId = id(&shell.make(&operator, "/api/v1/pools", pool)["id"]);
         let sku: SkuId = id(&shell.make(&operator, "/api/v1/skus", sku_body("slice"))["id"]);
+        let (ports, by) = (shell.ports.clone(), operator.principal.clone());
+        shell.write(move |tx, stamp| bootstrap::simulated_image(tx, stamp, &ports, &by));
         let node = shell.node(&pool);
         let acme = shell.estate(&operator, "acme", &sku, &region);
         let umbrella = shell.estate(&operator, "umbrella", &sku, &region);
@@ -260,6 +272,12 @@ impl World {
             sku,
             node,
         }
+    }
+
+    /// The same world behind another door.
+    pub fn through(self, config: FrontDoorConfig) -> Self {
+        let door = FrontDoor::new(self.ports.clone(), config).unwrap();
+        Self { door, ..self }
     }
 
     /// A key that was not used before.
@@ -309,6 +327,11 @@ impl World {
     /// A person with a role, and a token that carries it.
     pub fn person(&self, email: &str) -> Actor {
         self.shell().person(email, None)
+    }
+
+    /// One more operator.
+    pub fn operator_named(&self, email: &str) -> Actor {
+        self.shell().person(email, Some(PlatformRole::PlatformOperator))
     }
 
     pub fn join(&self, actor: &Actor, tenant: &TenantId, project: Option<&ProjectId>, role: MemberRole) -> MemberId {

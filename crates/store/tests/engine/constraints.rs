@@ -1,13 +1,19 @@
 //! Every rule of the schema bites, on both engines, under the same name where the rule has one. Each case runs alone on
 //! top of the same small world: its last statement must be refused, all before it accepted.
 
+mod machines;
+mod proofs;
+mod streams;
+
+use crate::runtime_rules;
+
 use store::{
     Db, Dialect, StoreError, Tx,
     testing::{Place, both_engines},
 };
 
-/// A world in which everything is allowed so far.
-const WORLD: &[&str] = &[
+/// A world in which everything is allowed so far, as stores had it before there were guests.
+pub const WORLD: &[&str] = &[
     "INSERT INTO tenants (id, slug, name, desired, observed, state, state_since_us, version, created_us)
      VALUES ('t1', 'one', 'One', '{}', '{}', 'active', 0, 1, 0), ('t2', 'two', 'Two', '{}', '{}', 'active', 0, 1, 0)",
     "INSERT INTO projects (id, tenant_id, slug, name, gpu_cap, desired, observed, state, state_since_us, version, created_us)
@@ -39,7 +45,6 @@ const WORLD: &[&str] = &[
      VALUES ('c1', 'a1', 'n1', 'l1', 'slot', 'sliced', 1, 5, '{}'), ('c2', 'a2', 'n2', NULL, 'node_exclusive', 'exclusive', 1, 5, '{}')",
     "INSERT INTO node_tasks (id, node_id, allocation_id, kind, fence_incarnation, fence_generation, attempt, state, state_since_us, input, deadline_us, version, created_us)
      VALUES ('w1', 'n1', 'a1', 'provision', 1, 1, 1, 'pending', 0, '{}', 9, 1, 0)",
-    "INSERT INTO wipe_proofs (slot_id, use_generation, node_id, nonce, body, at_us) VALUES ('l1', 1, 'n1', 'x', '{}', 0)",
     "UPDATE nodes SET number = 1, pool_number = 1, hardware_serial = 'board1' WHERE id = 'n1'",
     "INSERT INTO node_tasks (id, node_id, allocation_id, kind, fence_incarnation, fence_generation, attempt, state, state_since_us, input, deadline_us, version, created_us)
      VALUES ('w2', 'n1', NULL, 'discover', 1, 0, 1, 'pending', 0, '{}', 9, 1, 0)",
@@ -60,25 +65,26 @@ const WORLD: &[&str] = &[
     "INSERT INTO idempotency (principal_id, idempotency_key, fingerprint, status, answer, at_us) VALUES ('u1', 'k', 'f', 200, '{}', 0)",
 ];
 
-enum Refusal {
+#[derive(Debug, Clone, Copy)]
+pub enum Refusal {
     Unique(&'static str),
     Reference,
     Check,
 }
 use Refusal::{Check, Reference, Unique};
 
-struct Case {
+pub struct Case {
     rule: &'static str,
     accepted: &'static [&'static str],
     refused: &'static str,
     how: Refusal,
 }
 
-const fn case(rule: &'static str, how: Refusal, refused: &'static str) -> Case {
+pub const fn case(rule: &'static str, how: Refusal, refused: &'static str) -> Case {
     Case { rule, accepted: &[], refused, how }
 }
 
-const fn after(accepted: &'static [&'static str], rule: &'static str, how: Refusal, refused: &'static str) -> Case {
+pub const fn after(accepted: &'static [&'static str], rule: &'static str, how: Refusal, refused: &'static str) -> Case {
     Case { rule, accepted, refused, how }
 }
 
@@ -246,7 +252,7 @@ const CLAIMS_MORE: &[Case] = &[
     case(
         "a proof from no node",
         Reference,
-        "INSERT INTO wipe_proofs (slot_id, use_generation, node_id, nonce, body, at_us) VALUES ('l1', 2, 'zz', 'y', '{}', 0)",
+        "INSERT INTO wipe_proofs (id, slot_id, use_generation, node_id, nonce, body, at_us, public_key, disk_identity, steps) VALUES ('x', 'l1', 2, 'zz', 'y', '{}', 0, '', '', '[]')",
     ),
     case(
         "audit number 0",
@@ -332,14 +338,14 @@ const SLOTS: &[Case] = &[
     case("a slot of no node", Reference, slot!("'x', 'zz', 'disabled', NULL, NULL, NULL, NULL, NULL, 'none', NULL")),
     case("a slot goes while claimed", Reference, "DELETE FROM node_resource_slots WHERE id = 'l1'"),
     case(
-        "a proof twice",
-        Unique("wipe_proofs_pkey"),
-        "INSERT INTO wipe_proofs (slot_id, use_generation, node_id, nonce, body, at_us) VALUES ('l1', 1, 'n1', 'y', '{}', 0)",
+        "two proofs for one challenge",
+        Unique("wipe_proofs_slot_id_use_generation_nonce_key"),
+        "INSERT INTO wipe_proofs (id, slot_id, use_generation, node_id, nonce, body, at_us, public_key, disk_identity, steps) VALUES ('x', 'l1', 1, 'n1', 'x', '{}', 0, '', '', '[]')",
     ),
     case(
         "a proof of no slot",
         Reference,
-        "INSERT INTO wipe_proofs (slot_id, use_generation, node_id, nonce, body, at_us) VALUES ('zz', 1, 'n1', 'y', '{}', 0)",
+        "INSERT INTO wipe_proofs (id, slot_id, use_generation, node_id, nonce, body, at_us, public_key, disk_identity, steps) VALUES ('x', 'zz', 1, 'n1', 'y', '{}', 0, '', '', '[]')",
     ),
 ];
 
@@ -625,11 +631,14 @@ impl Case {
 }
 
 fn cases() -> impl Iterator<Item = &'static Case> {
-    [CLAIMS, CLAIMS_MORE, SLOTS, SUPPLY, HOSTS, LAUNCHES, TENANCY].into_iter().flatten()
+    let here = [CLAIMS, CLAIMS_MORE, SLOTS, SUPPLY, HOSTS, LAUNCHES, TENANCY];
+    let elsewhere = [runtime_rules::CASES, proofs::CASES, streams::CASES, machines::CASES];
+    here.into_iter().chain(elsewhere).flatten()
 }
 
 fn build(db: &Db) {
-    db.write(|tx| WORLD.iter().try_for_each(|sql| tx.execute(sql, &[]).map(drop))).unwrap();
+    let world = WORLD.iter().chain(runtime_rules::WORLD).chain(proofs::WORLD);
+    db.write(move |tx| world.clone().try_for_each(|sql| tx.execute(sql, &[]).map(drop))).unwrap();
 }
 
 #[test]
@@ -675,7 +684,7 @@ fn what_the_rules_allow_is_accepted() {
     ];
     both_engines(|db| {
         build(&db);
-        for steps in ALLOWED {
+        for steps in ALLOWED.iter().chain(runtime_rules::ALLOWED) {
             let told: Result<(), Told> = db.write(|tx| {
                 steps.iter().try_for_each(|sql| tx.execute(sql, &[]).map(drop))?;
                 Err(Told::Accepted)

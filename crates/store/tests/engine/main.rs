@@ -9,4 +9,5 @@ mod constraints;
 mod inline;
 mod leases;
 mod opening;
+mod runtime_rules;
 mod transactions;

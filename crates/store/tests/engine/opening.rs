@@ -115,6 +115,31 @@ fn nodes_and_orders_from_before_enrollment_are_taken_along() {
 }
 
 #[test]
+fn proofs_from_before_they_were_named_get_a_name_and_the_key_they_were_taken_with() {
+    const BEFORE: usize = 6;
+    const OLD: &[&str] = &[
+        "INSERT INTO regions (id, slug, name, enabled, version, created_us) VALUES ('r1', 'north', 'North', 1, 1, 0)",
+        "INSERT INTO pools (id, region_id, slug, name, gpu_model, slices_enabled, version, created_us)
+         VALUES ('o1', 'r1', 'h200', 'H200', 'h200', 1, 1, 0)",
+        "INSERT INTO nodes (id, pool_id, name, gpu_model, public_key, partitions, state, state_since_us, version, created_us)
+         VALUES ('nod_01jh2n6f4zw8q9r0s1t2v3x4y5', 'o1', 'host1', 'h200', 'key1', '[]', 'online', 0, 1, 10)",
+        "INSERT INTO node_resource_slots (id, node_id, profile, state, fabric_claim_mode, partition_ids, capacity_metadata, health_state, health_detail, state_since_us, version, created_us)
+         VALUES ('slt_01jh2n6f4zw8q9r0s1t2v3x4y5', 'nod_01jh2n6f4zw8q9r0s1t2v3x4y5', 'x', 'disabled', 'none', '[]', '{}', 'ok', '', 0, 1, 0)",
+        "INSERT INTO wipe_proofs (slot_id, use_generation, node_id, nonce, body, at_us)
+         SELECT s.id, 12, s.node_id, 'n', '{\"node_id\":\"nod_01jh2n6f4zw8q9r0s1t2v3x4y5\",\"slot_id\":\"slt_01jh2n6f4zw8q9r0s1t2v3x4y5\",\"use_generation\":12,\"nonce\":\"n\",\"steps\":[],\"signature\":\"\"}', 5 FROM node_resource_slots s",
+    ];
+    both_places(|place| {
+        let old = Db::open(&DbConfig { migrations: &MIGRATIONS[..BEFORE], ..place.config() }).unwrap();
+        old.write(|tx| OLD.iter().try_for_each(|sql| tx.execute(sql, &[]).map(drop))).unwrap();
+        drop(old);
+        let slot: model::SlotId = "slt_01jh2n6f4zw8q9r0s1t2v3x4y5".parse().unwrap();
+        let kept = place.open().read(move |tx| store::proofs::newest(tx, &slot, None)).unwrap().unwrap();
+        assert_eq!(kept.id.as_str(), "prf_0000000012w8q9r0s1t2v3x4y5");
+        assert_eq!((kept.public_key.as_str(), kept.disk_identity.as_str(), kept.steps.len()), ("key1", "", 5));
+    });
+}
+
+#[test]
 fn a_store_from_the_future_or_with_another_past_is_refused() {
     const KNOWN: usize = 2;
     both_places(|place| {

@@ -2,6 +2,7 @@
 //! approved and approved again, and how a node stands.
 
 use model::event::Noun;
+use model::supply::SaidBy;
 use model::supply::{NodeDesired, SlotState};
 use model::task::{Fence, Task, TaskInput, TaskKind};
 use model::{NodeId, SlotId};
@@ -96,7 +97,7 @@ fn drift_keeps_when_it_was_first_seen_and_is_forgotten_when_gone() {
         let replace = |now: Vec<DriftSeen>| {
             let id = id.clone();
             write(&db, move |tx, stamp| {
-                drifts::replace(tx, &id, &now, stamp.now)?;
+                drifts::replace(tx, &id, SaidBy::Discovery, &now, stamp.now)?;
                 Ok(stamp.now)
             })
             .unwrap()
@@ -119,7 +120,16 @@ fn drift_keeps_when_it_was_first_seen_and_is_forgotten_when_gone() {
         );
         let node_id = site.node_id.clone();
         assert_eq!(read(&db, move |tx| drifts::of_node(tx, &node_id))[&id].len(), 2);
+        // What a host refused an order for is not taken back because nobody sees it from outside.
+        let refused = vec![seen("hugepages", "refused", "12 free")];
+        let other = id.clone();
+        let said = write(&db, move |tx, stamp| drifts::replace(tx, &other, SaidBy::Plan, &refused, stamp.now)).unwrap();
+        assert!(said);
         replace(vec![]);
+        let left: Vec<_> = of_slot().into_iter().map(|row| (row.said_by, row.field)).collect();
+        assert_eq!(left, [(SaidBy::Plan, "hugepages".to_owned())]);
+        let other = id.clone();
+        assert!(!write(&db, move |tx, stamp| drifts::replace(tx, &other, SaidBy::Plan, &[], stamp.now)).unwrap());
         assert_eq!(of_slot(), []);
         let row = slot(&db, &id);
         assert!(!row.drifted);
@@ -210,8 +220,8 @@ fn a_slot_is_approved_with_a_name_and_approved_again_while_nobody_holds_it() {
         .unwrap();
         let row = slot(&db, &id);
         assert_eq!(reapprove(&row, SlotState::Available, |_| ()), Err(StoreError::StaleVersion), "not proved");
-        let proof = proof_for(&row);
-        write(&db, move |tx, stamp| store::proofs::insert(tx, &proof, stamp.now)).unwrap();
+        let proved = row.clone();
+        write(&db, move |tx, stamp| crate::overrides::keep(tx, stamp, &proved, &proof_for(&proved), None)).unwrap();
         assert!(reapprove(&row, SlotState::Available, |_| ()).is_ok());
     });
 }

@@ -10,17 +10,22 @@ use model::text::Slug;
 use store::audit::AuditRow;
 use store::invariants::{self, Rules, Violation};
 use store::operations::OperationNew;
-use store::slot_profiles::SlotProfileTerms;
+use store::slot_profiles::{SlotNeeds, SlotProfileTerms};
 use store::testing::both_engines;
-use store::{Db, Dialect, StoreError, Tx, audit, events, idempotency, operations, regions, slot_profiles, ssh_keys};
+use store::{
+    Db, Dialect, StoreError, Tx, audit, events, idempotency, images, operations, regions, slot_profiles, ssh_keys,
+};
 
 use crate::enrollment;
 use crate::identity::token;
-use crate::launches::add_key;
+use crate::launches::{add_key, image};
+use crate::overrides;
 use crate::world::{
     Site, decide, enter, fresh, member, node, ordered, placed, read, released, releasing, request, site, slots_on,
     started, tenant, tick, user, word, write,
 };
+
+const REAL: SlotNeeds = SlotNeeds { gpu: true, fabric: true };
 
 /// The rules of a platform on which these tests' moves are the whole graph, and every proof here is well signed.
 pub fn rules() -> Rules<'static> {
@@ -37,7 +42,9 @@ fn edge_exists(noun: Noun, from: &str, to: &str) -> Option<bool> {
             ("in_use", "wiping"),
             ("wiping", "available"),
             ("in_use", "cleanup_blocked"),
+            ("cleanup_blocked", "available"),
         ],
+        Noun::WipeOverride => &[("requested", "approved"), ("approved", "used")],
         Noun::Allocation => &[
             ("requested", "reserved"),
             ("requested", "refused"),
@@ -54,13 +61,16 @@ fn edge_exists(noun: Noun, from: &str, to: &str) -> Option<bool> {
 
 /// A store in which something of every kind is, in most of its states, and everything is numbered and chained.
 pub fn busy(db: &Db) {
-    let site = site(db, 4);
+    let site = site(db, 5);
     let ended = placed(db, &site, &site.slot_ids[..2]);
     started(db, &ended);
     released(db, &ended);
     let running = placed(db, &site, &site.slot_ids[1..3]);
     started(db, &running);
-    let leaving = placed(db, &site, &site.slot_ids[3..]);
+    let leaving = placed(db, &site, &site.slot_ids[3..4]);
+    let unproved = overrides::blocked(db, &site, &site.slot_ids[4]);
+    overrides::overridden(db, &unproved);
+    overrides::way_in(db, &site, &running, 2000).unwrap();
     started(db, &leaving);
     releasing(db, &leaving);
     ordered(db, &leaving, TaskKind::SliceVmRelease);
@@ -121,8 +131,8 @@ pub fn busy(db: &Db) {
     .unwrap();
 }
 
-/// What comes and goes around launches: a key that stays, one that goes, a profile that was changed, a host that is
-/// expected, a region that is gone.
+/// What comes and goes around launches: a key that stays, one that goes, a profile that was changed, an image, a host that
+/// is expected, a region that is gone.
 fn brought(db: &Db, site: &Site) {
     enrollment::token(db, &site.pool_id, 600);
     let of = (&site.tenant_id, &site.project_id);
@@ -136,11 +146,24 @@ fn brought(db: &Db, site: &Site) {
         regions::insert(tx, stamp, &gone, &word("gone").parse().unwrap(), &"Gone".parse().unwrap(), true)?;
         let region = regions::get(tx, &gone)?.unwrap();
         regions::delete(tx, stamp, &region)?;
-        let terms =
-            SlotProfileTerms { name: "Slot".parse().unwrap(), vcpus: 24, memory_mib: 65_536, min_disk_bytes: 0 };
-        slot_profiles::insert(tx, stamp, &slug, GpuModel::H200Sxm, &terms)?;
+        let terms = SlotProfileTerms {
+            name: "Slot".parse().unwrap(),
+            vcpus: 24,
+            memory_mib: 65_536,
+            min_disk_bytes: 0,
+            hugepage_kib: None,
+        };
+        slot_profiles::insert(tx, stamp, &slug, (GpuModel::H200Sxm, REAL), &terms)?;
         let profile = slot_profiles::get(tx, &slug)?.unwrap();
-        slot_profiles::update(tx, stamp, &profile, &SlotProfileTerms { vcpus: 32, ..terms }).map(drop)
+        slot_profiles::update(tx, stamp, &profile, &SlotProfileTerms { vcpus: 32, ..terms })?;
+        images::insert_key(
+            tx,
+            stamp,
+            &"key".parse().unwrap(),
+            &"cd".repeat(32).parse().unwrap(),
+            &fresh!(PrincipalId),
+        )?;
+        images::insert(tx, stamp, &image())
     })
     .unwrap();
 }
@@ -360,6 +383,42 @@ const CORRUPTIONS: &[Corruption] = &[
         says: "cannot be read",
         breaks: "I10",
         by: &["UPDATE wipe_proofs SET body = '{}'"],
+    },
+    Corruption {
+        what: "an available slot whose override was taken back",
+        says: "without a proof of it",
+        breaks: "I10",
+        by: &["UPDATE wipe_overrides SET state = 'rejected'"],
+    },
+    Corruption {
+        what: "an override by one person alone",
+        says: "decided by the same person",
+        breaks: "I10",
+        by: &["UPDATE wipe_overrides SET decided_by = requested_by"],
+    },
+    Corruption {
+        what: "an override that opened nothing",
+        says: "opened nothing",
+        breaks: "I10",
+        by: &["UPDATE wipe_overrides SET state = 'approved'"],
+    },
+    Corruption {
+        what: "an override that was decided too late",
+        says: "after it had expired",
+        breaks: "I10",
+        by: &["UPDATE wipe_overrides SET decided_us = expires_us"],
+    },
+    Corruption {
+        what: "a way in to what has ended",
+        says: "leads to allocation",
+        breaks: "I21",
+        by: &["UPDATE ingresses SET allocation_id = (SELECT MIN(id) FROM allocations WHERE state = 'released')"],
+    },
+    Corruption {
+        what: "a way in of another project",
+        says: "its allocation",
+        breaks: "I26",
+        by: &["UPDATE ingresses SET project_id = 'prj_other'"],
     },
     Corruption {
         what: "a place that nobody decided about",

@@ -2,20 +2,73 @@
 
 use model::allocation::{AllocationTerms, Desired, LaunchKey, PlacementWishes, State};
 use model::event::Noun;
+use model::image::{ImageFormat, ImageKind, ImageSpec, ImageState};
 use model::placement::{CoTenancy, Spread};
 use model::sku::CapacityShape;
 use model::supply::GpuModel;
 use model::task::TaskKind;
+use model::text::ImageName;
 use model::{AllocationId, ProjectId, SshKeyId, TenantId, Timestamp};
 use store::allocations::{AllocationNew, Description};
-use store::slot_profiles::SlotProfileTerms;
+use store::slot_profiles::{SlotNeeds, SlotProfileTerms};
 use store::testing::both_engines;
-use store::{Page, Stamp, StoreError, allocations, events, skus, slot_profiles, ssh_keys, tasks, timeline, usage};
+use store::{
+    Page, Stamp, StoreError, allocations, events, images, skus, slot_profiles, ssh_keys, tasks, timeline, usage,
+};
 
 use crate::world::{
     Site, allocation, bits, changes, enter, fresh, member, ordered, placed, project, read, released, request, scope,
     site, started, terms, tick, user, word, write,
 };
+
+pub fn image() -> ImageSpec {
+    ImageSpec {
+        id: "debian-12".into(),
+        sha256: "ab".repeat(32),
+        size_bytes: 512,
+        format: ImageFormat::Raw,
+        virtual_size_bytes: 512,
+        minimum_disk_bytes: 512,
+        kind: ImageKind::Base,
+        signer_key_id: "key".into(),
+        signature: "0".repeat(128),
+    }
+}
+
+#[test]
+fn an_image_stands_where_it_was_put_and_one_is_the_default() {
+    both_engines(|db| {
+        let by = fresh!(PrincipalId);
+        let (name, other): (ImageName, ImageName) = ("debian-12".parse().unwrap(), "debian-13".parse().unwrap());
+        write(&db, move |tx, stamp| {
+            let key = "key".parse().unwrap();
+            images::insert_key(tx, stamp, &key, &"cd".repeat(32).parse().unwrap(), &by)?;
+            images::insert(tx, stamp, &image())?;
+            images::insert(tx, stamp, &ImageSpec { id: "debian-13".into(), ..image() })?;
+            assert_eq!(images::with_bytes(tx, &"ab".repeat(32))?, None, "nobody brought them yet");
+            for id in [&name, &other] {
+                let row = images::get(tx, id)?.unwrap();
+                images::enter(tx, stamp, &row, ImageState::Available)?;
+                let row = images::get(tx, id)?.unwrap();
+                images::set_default(tx, stamp, &row, true)?;
+            }
+            assert_eq!(images::default(tx)?.map(|row| row.spec.id), Some("debian-13".to_owned()));
+            assert_eq!(images::available(tx, ImageKind::Base, 10)?.len(), 2);
+            assert!(images::with_bytes(tx, &"ab".repeat(32))?.is_some());
+            let row = images::get(tx, &other)?.unwrap();
+            images::enter(tx, stamp, &row, ImageState::Retired)?;
+            assert_eq!((images::default(tx)?, images::list(tx, None, Page::first(9))?.len()), (None, 2));
+            let key = images::get_key(tx, "key")?.unwrap();
+            images::revoke_key(tx, stamp, &key)?;
+            assert!(images::list_keys(tx, Page::first(9))?[0].revoked.is_some());
+            Ok(())
+        })
+        .unwrap();
+        assert_eq!(changes(&db, "image/debian-12"), ["created", "state_changed", "updated", "updated"]);
+    });
+}
+
+const REAL: SlotNeeds = SlotNeeds { gpu: true, fabric: true };
 
 pub fn add_key(
     db: &store::Db,
@@ -70,9 +123,16 @@ fn keys_belong_to_a_project_and_are_there_once() {
 fn a_profile_is_told_by_its_name_and_skus_refer_to_it() {
     both_engines(|db| {
         let slug: model::text::Slug = word("p").parse().unwrap();
-        let of = SlotProfileTerms { name: "Slot".parse().unwrap(), vcpus: 24, memory_mib: 65_536, min_disk_bytes: 0 };
+        let of = SlotProfileTerms {
+            name: "Slot".parse().unwrap(),
+            vcpus: 24,
+            memory_mib: 65_536,
+            min_disk_bytes: 0,
+            hugepage_kib: None,
+        };
         let (made, made_of) = (slug.clone(), of.clone());
-        write(&db, move |tx, stamp| slot_profiles::insert(tx, stamp, &made, GpuModel::H200Sxm, &made_of)).unwrap();
+        write(&db, move |tx, stamp| slot_profiles::insert(tx, stamp, &made, (GpuModel::H200Sxm, REAL), &made_of))
+            .unwrap();
         let (sku, name, profile) = (fresh!(SkuId), word("s").parse().unwrap(), slug.clone());
         let sold = skus::SkuTerms { profile: Some(slug.clone()), ..terms() };
         write(&db, move |tx, stamp| {
@@ -158,11 +218,17 @@ fn the_terms_of_a_launch_come_back_and_change_with_events() {
             ssh_keys: vec![key],
             lease_ends: Some(Timestamp::from_micros(9_000_000_000)),
             may_recreate: true,
+            image: Some(image()),
+            user_data: Some("#cloud-config".to_owned().try_into().unwrap()),
         };
         let id = asked(&db, &site, terms.clone(), None);
         let made = id.clone();
         let row = read(&db, move |tx| allocation(tx, &made));
-        assert_eq!((row.terms.clone(), row.evacuating, row.recreated_as.clone()), (terms.clone(), false, None));
+        // What may hold secrets is not read along.
+        let (written, shown) = (terms.user_data.clone(), AllocationTerms { user_data: None, ..terms.clone() });
+        assert_eq!((row.terms.clone(), row.evacuating, row.recreated_as.clone()), (shown, false, None));
+        let made = id.clone();
+        assert!(row.has_user_data && read(&db, move |tx| allocations::user_data(tx, &made)) == written);
         let made = id.clone();
         write(&db, move |tx, stamp| {
             let (name, none) = ("other".parse().unwrap(), model::allocation::Labels::default());

@@ -240,7 +240,7 @@ fn an_order_is_given_handed_out_and_answered_once() {
         let (node_id, given) = (site.node_id.clone(), task.clone());
         write(&db, move |tx, stamp| {
             let open = tasks::open_for_node(tx, &node_id, 10)?;
-            let orders = open.iter().map(store::tasks::TaskRow::order).collect::<Result<Vec<_>, _>>()?;
+            let orders: Vec<_> = open.iter().map(store::tasks::TaskRow::order).collect();
             assert_eq!(orders, [given.clone()]);
             assert_eq!(open[0].life.look, Some(given.deadline));
             assert_eq!(
@@ -298,7 +298,7 @@ fn an_order_that_ran_out_of_time_makes_room_for_the_next_attempt() {
             assert_eq!(tasks::latest(tx, &made, TaskKind::SliceVmRelease)?, None);
             assert_eq!(tasks::of_allocation(tx, &made)?.len(), 2);
             let row = allocation(tx, &made)?;
-            let again = model::task::Task { id: fresh!(TaskId), ..latest.order()? };
+            let again = model::task::Task { id: fresh!(TaskId), ..latest.order() };
             let new = TaskNew { task: &again, owner: Some((&row.tenant_id, &row.project_id)) };
             let twice = tx.savepoint(|tx| tasks::insert(tx, stamp, new));
             assert!(matches!(twice, Err(StoreError::UniqueViolation { .. })));

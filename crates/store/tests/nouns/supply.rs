@@ -244,20 +244,21 @@ fn a_used_slot_becomes_available_only_with_the_proof_of_that_use() {
         let store = |db: &Db, change: fn(&mut model::proof::Proof)| {
             let mut proof = proof_for(&slot(db, &id));
             change(&mut proof);
-            write(db, move |tx, stamp| proofs::insert(tx, &proof, stamp.now)).unwrap()
+            let row = slot(db, &id);
+            write(db, move |tx, stamp| crate::overrides::keep(tx, stamp, &row, &proof, None)).unwrap()
         };
         assert_eq!(enter(&db), Err(StoreError::StaleVersion), "without any proof");
         assert!(store(&db, |proof| proof.use_generation += 1));
         assert_eq!(enter(&db), Err(StoreError::StaleVersion), "with a proof of another use");
         assert!(store(&db, |_| ()));
-        assert!(!store(&db, |proof| proof.nonce = "forged".into()), "the first proof of a use stays");
-        let row = slot(&db, &id);
-        let rechallenged = row.clone();
-        write(&db, move |tx, stamp| slots::challenge_all(tx, stamp, &[(&rechallenged, "fresh")])).unwrap();
-        assert_eq!(enter(&db), Err(StoreError::StaleVersion), "with a proof that answers an older challenge");
-        let nonce = row.wipe_nonce.clone().unwrap();
+        assert!(!store(&db, |proof| proof.signature = "forged".into()), "the first answer to a challenge stays");
         let rechallenged = slot(&db, &id);
-        write(&db, move |tx, stamp| slots::challenge_all(tx, stamp, &[(&rechallenged, &nonce)])).unwrap();
+        write(&db, move |tx, stamp| slots::challenge_all(tx, stamp, &[(&rechallenged, "fresh")])).unwrap();
+        let row = slot(&db, &id);
+        let asked = row.clone();
+        assert_eq!(read(&db, move |tx| proofs::of_latest(tx, &asked)), None);
+        assert_eq!(enter(&db), Err(StoreError::StaleVersion), "with a proof that answers an older challenge");
+        assert!(store(&db, |_| ()), "a new challenge can be answered");
         assert!(enter(&db).is_ok());
         let clean = slot(&db, &id);
         assert_eq!((clean.state, clean.health_state.as_str()), (SlotState::Available, "healthy"));
@@ -265,7 +266,7 @@ fn a_used_slot_becomes_available_only_with_the_proof_of_that_use() {
         let kept = read(&db, move |tx| proofs::get(tx, &made, generation)).unwrap();
         assert_eq!(kept.proof, proof_for(&row));
         let made = id.clone();
-        assert_eq!(read(&db, move |tx| proofs::of_slot(tx, &made, 10)).len(), 2);
+        assert_eq!(read(&db, move |tx| proofs::of_slot(tx, &made, 10)).len(), 3, "every proof is kept");
     });
 }
 

@@ -351,8 +351,9 @@ pub fn order(tx: &mut Tx<'_>, id: &AllocationId, kind: TaskKind, now: Timestamp)
         slot_id: slot.id.clone(),
         use_generation: slot.use_generation,
         nonce: slot.wipe_nonce.clone(),
+        bundle: None,
     });
-    let guest = GuestOrder { allocation_id: id.clone(), slots: slots.collect() };
+    let guest = GuestOrder { allocation_id: id.clone(), slots: slots.collect(), guest: None };
     Ok(Task {
         id: fresh!(TaskId),
         node_id: row.node_id.unwrap(),
@@ -379,17 +380,20 @@ pub fn ordered(db: &Db, id: &AllocationId, kind: TaskKind) -> TaskRow {
 }
 
 pub fn answer(task: &TaskRow) -> TaskResult {
-    TaskResult { task_id: task.id.clone(), fence: task.fence, failure: None, detail: String::new(), proofs: Vec::new() }
+    TaskResult::done(&task.order())
 }
 
 pub fn proof_for(slot: &SlotRow) -> Proof {
-    let seen = |step: &WipeStep| StepEvidence { step: *step, ok: true, evidence: "seen".into() };
+    let (disk, nonce) = (slot.parts.nvme_identity.clone().unwrap_or_default(), slot.wipe_nonce.clone().unwrap());
+    let seen =
+        |step: &WipeStep| StepEvidence { step: *step, ok: true, evidence: step.simulated_evidence(&disk, &nonce) };
     Proof {
         node_id: slot.node_id.clone(),
         slot_id: slot.id.clone(),
         use_generation: slot.use_generation,
-        nonce: slot.wipe_nonce.clone().unwrap(),
         steps: WipeStep::ALL.iter().map(seen).collect(),
+        disk_identity: disk.clone(),
+        nonce: nonce.clone(),
         signature: "good".into(),
     }
 }
@@ -435,7 +439,7 @@ pub fn released(db: &Db, id: &AllocationId) {
         slots::enter_all(tx, stamp, &held, SlotState::Wiping, None)?;
         enter(tx, stamp, &made, State::Released, None)?;
         for slot in &held {
-            store::proofs::insert(tx, &proof_for(slot), stamp.now)?;
+            crate::overrides::keep(tx, stamp, slot, &proof_for(slot), None)?;
             let wiped = slots::get(tx, &slot.id)?.ok_or(StoreError::NotFound)?;
             let health = slots::Health { state: "healthy", detail: "proved clean" };
             slots::enter(tx, stamp, &wiped, SlotState::Available, health, None)?;

@@ -6,11 +6,15 @@
 //! both known to carry it.
 
 use super::{
-    DiskPart, DiskUsage, NvmeDisk, OtherDisk,
+    DiskPart, DiskUsage, LabDisk, NvmeDisk, OtherDisk,
     functions::{self, Function},
     scan::Scan,
 };
-use crate::{pci::PciAddress, tree::joined};
+use crate::{
+    pci::PciAddress,
+    probe::{self, LabProbe},
+    tree::joined,
+};
 use std::collections::{BTreeMap, BTreeSet};
 
 const BLOCK: &str = "sys/block";
@@ -22,11 +26,21 @@ const MOUNT_POINTS_MAX: usize = 16;
 /// A disk that carries one of these carries the host.
 const SYSTEM_MOUNTS: &[&str] = &["/", "/boot", "/boot/efi", "/etc", "/usr", "/var"];
 
+/// What there is of disks.
+pub(super) struct Disks {
+    pub(super) nvme: Vec<NvmeDisk>,
+    pub(super) others: Vec<OtherDisk>,
+    pub(super) lab: Vec<LabDisk>,
+    /// Whether it could be seen what is mounted.
+    pub(super) mounts_known: bool,
+}
+
 pub(super) fn read(
     scan: &mut Scan<'_>,
     functions: &BTreeMap<PciAddress, Function>,
     nvme_functions: &[&Function],
-) -> (Vec<NvmeDisk>, Vec<OtherDisk>, bool) {
+    told: Option<&LabProbe>,
+) -> Disks {
     let used = Used::read(scan);
     let mut nvme = Vec::new();
     let mut others = Vec::new();
@@ -42,7 +56,40 @@ pub(super) fn read(
     nvme.extend(unseen.map(|function| without_namespace(function)));
     mark_shared(scan, &mut nvme);
     nvme.sort_by_cached_key(|disk| (disk.pci.as_ref().map(|pci| pci.address), disk.name.clone()));
-    (nvme, others, used.known)
+    let lab = told.map(|told| lab_disks(scan, &used, told)).unwrap_or_default();
+    Disks { nvme, others, lab, mounts_known: used.known }
+}
+
+/// The loop devices that a laboratory's agent told of, each file once and by its path.
+fn lab_disks(scan: &mut Scan<'_>, used: &Used, told: &LabProbe) -> Vec<LabDisk> {
+    let mut found: BTreeMap<String, LabDisk> = BTreeMap::new();
+    let mut shared = BTreeSet::new();
+    for told in &told.loop_devices {
+        let plain = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_graphic());
+        if !is_numbered(&told.name, "loop", None) || !told.backing_file.starts_with('/') || !plain(&told.backing_file) {
+            scan.note(probe::LAB, "a loop device has no plain name, or its file no plain path");
+            continue;
+        }
+        let identity = format!("loop:{}", told.backing_file);
+        let mounted = used.points(&told.name, &told.name).into_iter().map(|point| format!("mounted at {point}"));
+        let swap = used.swaps.contains(&told.name).then(|| "swapped to".to_owned());
+        let disk = LabDisk {
+            identity: identity.clone(),
+            device: format!("/dev/{}", told.name),
+            backing_file: told.backing_file.clone(),
+            size_bytes: told.size_bytes,
+            used_for: mounted.chain(swap).take(MOUNT_POINTS_MAX).collect(),
+        };
+        if found.insert(identity.clone(), disk).is_some() {
+            shared.insert(identity);
+        }
+    }
+    // Two devices on one file are two ways to the same bytes; neither can be given to anybody.
+    for identity in shared {
+        scan.note(probe::LAB, &format!("several loop devices are on {identity}, so none is used"));
+        found.remove(&identity);
+    }
+    found.into_values().collect()
 }
 
 /// `nvme0n1` for `nvme` and `n`; `nvme0` for `nvme` and nothing. The paths behind a disk with several, `nvme0c0n1`, are not.

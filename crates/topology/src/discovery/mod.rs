@@ -20,7 +20,7 @@ pub use seen::*;
 use crate::{
     ModuleId, Partitions,
     pci::{self, Kind, PciAddress, class},
-    probe::{self, CaptureReport, FabricPartition, FabricProbe, ImageCacheProbe, NvmlProbe, ToolsProbe},
+    probe::{self, CaptureReport, FabricPartition, FabricProbe, ImageCacheProbe, LabProbe, NvmlProbe, ToolsProbe},
     tree::Tree,
 };
 use functions::Function;
@@ -37,7 +37,9 @@ pub fn discover(tree: &Tree) -> Discovery {
     let mut sorted = Sorted::of(&functions);
 
     let gpus = gpus::read(&mut scan, &sorted.take(Place::Gpu), nvml.as_ref());
-    let (nvme_disks, other_disks, mounts_known) = disks::read(&mut scan, &functions, &sorted.take(Place::Nvme));
+    let told: Option<LabProbe> = scan.probe(probe::LAB);
+    let disks::Disks { nvme: nvme_disks, others: other_disks, lab: lab_disks, mounts_known } =
+        disks::read(&mut scan, &functions, &sorted.take(Place::Nvme), told.as_ref());
     let network = network::read(&mut scan, &functions, sorted.network());
     let partitions = partitions(&mut scan, fabric_told.as_ref(), &gpus);
     let host = host::facts(&mut scan, nvml.and_then(|nvml| nvml.driver_version));
@@ -54,6 +56,7 @@ pub fn discover(tree: &Tree) -> Discovery {
         gpus,
         nvme_disks,
         other_disks,
+        lab_disks,
         mounts_known,
         fabric_functions: network.fabric,
         network_functions: network.plain,

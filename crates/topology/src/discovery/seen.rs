@@ -23,6 +23,9 @@ pub struct Discovery {
     pub nvme_disks: Vec<NvmeDisk>,
     /// Its other disks, and what is built on top of disks.
     pub other_disks: Vec<OtherDisk>,
+    /// A laboratory's disks: loop devices and the files behind them. Nobody else's agent lists any.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub lab_disks: Vec<LabDisk>,
     /// Whether it could be seen what is mounted. If not, no disk counts as free.
     pub mounts_known: bool,
     /// Network functions that can do RDMA (InfiniBand or RoCE), and the virtual functions cut from them.
@@ -57,6 +60,22 @@ pub struct Discovery {
     pub other: Vec<PciFunction>,
     /// What could not be read, or made no sense.
     pub notes: Vec<DiscoveryNote>,
+}
+
+/// A loop device that stands for a disk.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct LabDisk {
+    /// What makes it that one: `loop:` and the file behind it. The device may be another one after a reboot.
+    pub identity: String,
+    /// The device now.
+    pub device: String,
+    /// The file behind it.
+    pub backing_file: String,
+    /// How long it is.
+    pub size_bytes: u64,
+    /// What the host itself does with it: where it is mounted, what is built on top of it.
+    pub used_for: Vec<String>,
 }
 
 /// A host as a machine.
@@ -567,6 +586,11 @@ impl Discovery {
     /// The disk with an identity; the first of them when the identity is shared.
     pub fn nvme_with(&self, identity: &str) -> Option<&NvmeDisk> {
         self.nvme_disks.iter().find(|disk| disk.identity.as_deref() == Some(identity))
+    }
+
+    /// The loop device with an identity.
+    pub fn lab_disk_with(&self, identity: &str) -> Option<&LabDisk> {
+        self.lab_disks.iter().find(|disk| disk.identity == identity)
     }
 
     /// The disk at an address, when there is one.

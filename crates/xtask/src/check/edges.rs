@@ -16,28 +16,46 @@ const ROOMS: &[Room] = &[
     Room { name: "model", may_use: &[], tests_may_use: &[] },
     Room { name: "topology", may_use: &["model"], tests_may_use: &[] },
     Room { name: "engine", may_use: &["model", "topology"], tests_may_use: &[] },
+    // Who may have how much, when, and at whose cost; knows amounts and names, not machines.
+    Room { name: "govern", may_use: &["model"], tests_may_use: &[] },
     Room { name: "lifecycle", may_use: &["model"], tests_may_use: &[] },
     // What discovery finds and what a decision counts are part of the contract, so their types are the pure rooms' own.
     Room { name: "api", may_use: &["model", "topology", "engine"], tests_may_use: &[] },
     Room { name: "store", may_use: &["model"], tests_may_use: &[] },
+    // Whole machines and who provides them; above the host's rooms because control orders them, not an agent.
+    Room { name: "machines", may_use: &["model"], tests_may_use: &[] },
     Room {
         name: "control",
-        may_use: &["model", "topology", "engine", "lifecycle", "api", "store"],
+        may_use: &["model", "topology", "engine", "lifecycle", "api", "store", "machines"],
         // The world that control's tests run in; the other direction is the normal one.
         tests_may_use: &["agent", "sim"],
     },
-    Room { name: "agent", may_use: &["model", "topology", "api"], tests_may_use: &[] },
+    // What is done to a real host, each by itself; the agent puts them together.
+    Room { name: "command", may_use: &[], tests_may_use: &[] },
+    Room { name: "disk", may_use: &["model", "command"], tests_may_use: &[] },
+    Room { name: "guest", may_use: &["model", "command"], tests_may_use: &[] },
+    Room { name: "network", may_use: &["model", "command"], tests_may_use: &[] },
+    Room { name: "devices", may_use: &["command"], tests_may_use: &[] },
+    // The root process that puts them together; the agent asks it over a socket and does none of it itself.
+    Room {
+        name: "hostd",
+        may_use: &["model", "command", "disk", "guest", "network", "devices"],
+        tests_may_use: &["hostbox"],
+    },
+    // The host that tests and measurements run on; nothing that ships may use it.
+    Room { name: "hostbox", may_use: &["model", "command"], tests_may_use: &[] },
+    Room { name: "agent", may_use: &["model", "topology", "api", "command", "hostd"], tests_may_use: &["hostbox"] },
     Room {
         // Beyond control, agent and engine: the words they speak, and the store that the invariants are read from.
         name: "sim",
-        may_use: &["model", "topology", "engine", "lifecycle", "api", "store", "control", "agent"],
+        may_use: &["model", "topology", "engine", "lifecycle", "api", "store", "machines", "control", "agent"],
         tests_may_use: &[],
     },
     Room {
         // Beyond api, control and sim: the words, and the store that `serve`, `dev` and `verify` open.
         name: "cli",
-        may_use: &["model", "api", "store", "control", "sim"],
-        tests_may_use: &["agent"],
+        may_use: &["model", "api", "store", "machines", "control", "sim"],
+        tests_may_use: &["agent", "hostd", "hostbox"],
     },
     Room { name: "xtask", may_use: ANY, tests_may_use: ANY },
 ];

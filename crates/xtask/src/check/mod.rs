@@ -51,7 +51,7 @@ pub const RULES: &[Rule] = &[
     Rule { name: "edge", asks: "a crate uses only the crates that its row of the table names", find: edges::find },
     Rule {
         name: "pure-dependency",
-        asks: "model, topology, engine and lifecycle depend on plain data crates only",
+        asks: "model, topology, engine, govern and lifecycle depend on plain data crates only",
         find: purity::dependencies,
     },
     Rule {

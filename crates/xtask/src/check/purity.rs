@@ -8,7 +8,7 @@ use super::tokens::{self, Path};
 use super::{Violation, Workspace};
 
 /// The pure crates.
-pub const PURE: &[&str] = &["model", "topology", "engine", "lifecycle"];
+pub const PURE: &[&str] = &["model", "topology", "engine", "govern", "lifecycle"];
 
 const MAY_USE: &[&str] = &["jiff", "schemars", "serde", "serde_json", "sha2", "thiserror", "ulid"];
 const TESTS_MAY_USE: &[&str] = &["proptest"];
@@ -44,7 +44,7 @@ const fn unordered(path: &'static str) -> Ban {
         why: "its order changes from run to run",
         instead: "BTreeMap or BTreeSet",
         except: &[],
-        only_in: &["topology", "engine", "lifecycle"],
+        only_in: &["topology", "engine", "govern", "lifecycle"],
     }
 }
 
@@ -188,7 +188,7 @@ mod tests {
     #[test]
     fn unordered_maps_are_banned_where_order_decides_and_only_there() {
         let text = "use std::collections::{BTreeSet, HashMap};";
-        for krate in ["topology", "engine", "lifecycle"] {
+        for krate in ["topology", "engine", "govern", "lifecycle"] {
             assert_eq!(found_in(krate, text).len(), 1, "{krate}");
         }
         assert_eq!(found_in("model", text), Vec::new());

@@ -60,9 +60,17 @@ pub(crate) struct Join {
     #[arg(long, env = "GPUAAS_AGENT_STATE_DIR", default_value = STATE_DIR, value_name = "DIR")]
     pub(crate) state_dir: PathBuf,
 
-    /// Where guest images are kept
+    /// Where the root process keeps guest images; only its free room is looked at
     #[arg(long, env = "GPUAAS_AGENT_IMAGE_CACHE", default_value = IMAGE_CACHE, value_name = "DIR")]
     pub(crate) image_cache: PathBuf,
+
+    /// The socket of the root process, which does everything that takes rights
+    #[arg(long, env = "GPUAAS_AGENT_HOSTD_SOCKET", default_value = hostd::SOCKET, value_name = "FILE")]
+    pub(crate) hostd_socket: PathBuf,
+
+    /// Show loop devices as disks of a laboratory. Never on a host whose slots are for sale
+    #[arg(long, env = "GPUAAS_AGENT_LAB")]
+    pub(crate) lab: bool,
 
     /// Show a captured host instead of this one; for trying things out
     #[arg(long, default_value = "/", value_name = "DIR")]
@@ -80,7 +88,7 @@ pub(crate) struct Discover {
     #[arg(short, long, value_enum, default_value_t = Form::Table)]
     pub(crate) output: Form,
 
-    /// Where guest images are kept
+    /// Where the root process keeps guest images; only its free room is looked at
     #[arg(long, env = "GPUAAS_AGENT_IMAGE_CACHE", default_value = IMAGE_CACHE, value_name = "DIR")]
     pub(crate) image_cache: PathBuf,
 }
@@ -100,7 +108,7 @@ pub(crate) struct Capture {
     #[arg(long)]
     pub(crate) redact: bool,
 
-    /// Where guest images are kept
+    /// Where the root process keeps guest images; only its free room is looked at
     #[arg(long, env = "GPUAAS_AGENT_IMAGE_CACHE", default_value = IMAGE_CACHE, value_name = "DIR")]
     pub(crate) image_cache: PathBuf,
 }

@@ -47,7 +47,7 @@ impl Report {
 /// Checks, prints, and says by the exit code whether all is well.
 pub(crate) async fn doctor(join: Join) -> Outcome {
     let mut report = Report(vec![]);
-    rights(&mut report);
+    rights(&join, &mut report);
     let enrolled = kept(&join, &mut report);
     reached(&join, enrolled.as_ref(), &mut report).await;
     host(&join, &mut report);
@@ -55,19 +55,29 @@ pub(crate) async fn doctor(join: Join) -> Outcome {
     Ok(if report.is_well() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-// CAP_DAC_READ_SEARCH: serial numbers are for root alone.
-const MAY_READ_ALL: u64 = 1 << 2;
-
-fn rights(report: &mut Report) {
+fn rights(join: &Join, report: &mut Report) {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let field = |name: &str| status.lines().find_map(|line| line.strip_prefix(name)).map(str::trim).unwrap_or_default();
-    let capabilities = u64::from_str_radix(field("CapEff:"), 16).unwrap_or(0);
-    let user = field("Uid:").split_whitespace().next().unwrap_or("?").to_owned();
-    if capabilities & MAY_READ_ALL == 0 {
-        let text = format!("user {user} cannot read serial numbers; run it as root or give it CAP_DAC_READ_SEARCH");
-        report.say(Sign::Bad, text);
-    } else {
-        report.say(Sign::Ok, format!("user {user} may read what discovery needs"));
+    let user = status.lines().find_map(|line| line.strip_prefix("Uid:")).unwrap_or_default();
+    let user = user.split_whitespace().next().unwrap_or("?");
+    if user == "0" {
+        report.say(Sign::Note, "this is root; the agent needs no rights, and its service has none".to_owned());
+    }
+    match join.serial() {
+        Some(_) => report.say(Sign::Ok, "the machine's serial number can be read".to_owned()),
+        None => report.say(Sign::Note, format!("neither user {user} nor gpuaas-hostd can read a serial number")),
+    }
+    if !join.host().is_live() {
+        return;
+    }
+    let socket = join.hostd_socket.display();
+    match join.hands("").ready() {
+        Ok(ready) if ready.missing.is_empty() => {
+            report.say(Sign::Ok, format!("gpuaas-hostd at {socket} can run guests, with {}", ready.accelerator));
+        }
+        Ok(ready) => {
+            ready.missing.into_iter().for_each(|missing| report.say(Sign::Bad, format!("gpuaas-hostd: {missing}")))
+        }
+        Err(fault) => report.say(Sign::Bad, format!("guests cannot be run: {fault}")),
     }
 }
 

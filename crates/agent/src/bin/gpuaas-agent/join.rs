@@ -1,14 +1,14 @@
 //! What `run`, `enroll` and `doctor` share: where the control plane is, which authority it must have, and which token the
 //! host comes with.
 
-use crate::{Outcome, args::Join, backoff::Backoff, output};
+use crate::{Outcome, args::Join, backoff::Backoff, images::ControlImages, output};
 use agent::{
     enrollment::{self, EnrollFault},
-    real::RealHost,
+    real::{RealHost, hostd_hands::HostdHands},
     state::{Enrolled, StateDir, token_sha256},
-    wire::{CallFault, address::ServerAddress, trust::AuthorityPin},
+    wire::{CallFault, Client, address::ServerAddress, credential::Credential, trust::AuthorityPin},
 };
-use std::{fs, path::PathBuf, process::ExitCode};
+use std::{fs, path::PathBuf, process::ExitCode, sync::Arc};
 
 const TOKEN_FILE: &str = "/etc/gpuaas-agent/enrollment-token";
 
@@ -51,7 +51,24 @@ impl Join {
 
     /// The host to show.
     pub(crate) fn host(&self) -> RealHost {
-        RealHost::new(&self.root, &self.image_cache)
+        RealHost::new(&self.root, &self.image_cache).with_lab(self.lab)
+    }
+
+    /// The same with its root process, if it is this machine.
+    pub(crate) fn host_with_hands(&self, session: &str) -> RealHost {
+        let host = self.host();
+        if host.is_live() { host.with_hands(Arc::new(self.hands(session))) } else { host }
+    }
+
+    /// The machine's serial number: as far as the agent may read it, or else as its root process tells it.
+    pub(crate) fn serial(&self) -> Option<String> {
+        let host = self.host();
+        host.serial().or_else(|| host.is_live().then(|| self.hands("").ready().ok()).flatten()?.hardware_serial)
+    }
+
+    /// The root process of this machine.
+    pub(crate) fn hands(&self, session: &str) -> HostdHands {
+        HostdHands::new(&self.hostd_socket, Arc::new(ControlImages::new(self, session)))
     }
 
     fn token_path(&self) -> (PathBuf, bool) {
@@ -62,6 +79,17 @@ impl Join {
             std::env::var_os("CREDENTIALS_DIRECTORY").map(|folder| PathBuf::from(folder).join("enrollment-token"));
         (credentials.filter(|path| path.exists()).unwrap_or_else(|| PathBuf::from(TOKEN_FILE)), false)
     }
+}
+
+/// A client that speaks as this node.
+pub(crate) fn client(
+    join: &Join,
+    enrolled: &Enrolled,
+    credential: &Credential,
+    session: &str,
+) -> Result<Client, String> {
+    let client = Client::new(join.server()?, join.pin(Some(enrolled))?, Some(credential));
+    Ok(client.map_err(|fault| fault.to_string())?.with_session(session))
 }
 
 /// Trades the token for an identity.
@@ -102,7 +130,7 @@ pub(crate) async fn traded(join: &Join, state: &StateDir) -> Result<Enrolled, Tr
     let token = join.token().map_err(TradeFault::Settings)?.ok_or_else(|| {
         TradeFault::Settings("this host is not enrolled and there is no token; give --token-file".to_owned())
     })?;
-    Ok(enrollment::enroll(state, server, pin, &token, join.host().serial()).await?)
+    Ok(enrollment::enroll(state, server, pin, &token, join.serial()).await?)
 }
 
 /// Trades the token, and tries again until it is done. A token that was refused is not shown again; whoever puts a new one in

@@ -4,11 +4,13 @@
 mod args;
 mod backoff;
 mod doctor;
+mod images;
 mod join;
 mod logs;
 mod look;
 mod output;
 mod run;
+mod streams;
 mod table;
 
 use args::{Args, Command};

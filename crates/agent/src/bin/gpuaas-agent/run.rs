@@ -1,39 +1,44 @@
-//! `run`: the loop around the agent's steps. Steps block (a disk, a look at the host), so they run on a thread of their own;
-//! everything else waits on this one.
+//! `run`: the loop around the agent's steps. Steps wait for the journal's disk, so they run on a thread of their own; work on the
+//! host has threads of its own again, and wakes the loop when it has ended or has something to tell.
 //!
-//! One request is in flight at a time, on one connection: it carries what the agent has to say, and the control plane holds its
-//! answer back until there is an order or the next heartbeat is due. When a step takes long, heartbeats go out beside it.
-//! Losing the control plane stops nothing that was begun; it is called again and again, ever more slowly.
+//! One call is in flight at a time, on one connection: it carries what the agent has to say, and the control plane holds its
+//! answer back until there is an order or the next heartbeat is due. What comes up meanwhile is said on a second connection,
+//! so that an order's end is heard at once and the first goes on waiting for the next order. Losing the control plane stops
+//! nothing that was begun; it is called again and again, ever more slowly.
 
 use crate::{
     Outcome,
     args::Join,
     backoff::{Backoff, draw},
-    join,
+    join::{self, client},
+    streams::{dialer, streams},
 };
 use agent::{
-    Agent, FileJournal, Identity, JournalFault, POLL_S, Survives,
+    Agent, FileJournal, Hands, Identity, JournalFault, POLL_S, PROGRESS_S, Survives,
     clock::now,
     enrollment::renew,
+    hands::ORDERS_AT_ONCE_MAX,
     real::RealHost,
     state::{Enrolled, StateDir},
+    streams::{Dialer, Streams},
     wire::{CallFault, Client, credential::Credential},
 };
-use api::node_plane::{
-    FromControl, Heartbeat, MESSAGES_BYTES_MAX, MESSAGES_MAX, MESSAGES_PATH, TaskProgress, ToControl, WAIT_S_MAX,
-};
-use model::{NodeId, TaskId, Timestamp, task::Fence};
-use std::{process::ExitCode, time::Duration};
+use api::node_plane::{FromControl, MESSAGES_BYTES_MAX, MESSAGES_MAX, MESSAGES_PATH, ToControl, WAIT_S_MAX};
+use model::Timestamp;
+use std::{process::ExitCode, sync::Arc, time::Duration};
 use tokio::{
     signal::unix::{SignalKind, signal},
+    sync::Notify,
     task::spawn_blocking,
     time::{Instant, sleep, sleep_until},
 };
 
 // Steps in a row before the control plane is told. Each makes at most one durable write.
 const STEPS_MAX: usize = 256;
-// A step that takes less has its heartbeat in what it says.
-const LONG_STEP: Duration = Duration::from_secs(1);
+// While the host is at work there may be news of it as often as this.
+const NEWS: Duration = Duration::from_secs(PROGRESS_S.unsigned_abs());
+// A call that was held longer than this is followed by the next at once; one that was not keeps to the usual pace.
+const HELD_MIN: Duration = Duration::from_millis(100);
 const POLL: Duration = Duration::from_secs(POLL_S.unsigned_abs());
 // The messages of one request, well below what the control plane reads.
 const BATCH_BYTES_MAX: usize = MESSAGES_BYTES_MAX / 2;
@@ -64,7 +69,11 @@ async fn run_on(join: &Join) -> String {
             Err(fault) => Err(fault.to_string()),
         };
         let worked = match enrolled.and_then(|enrolled| Node::start(join, &state, enrolled)) {
-            Ok(mut node) => node.work().await,
+            Ok(mut node) => {
+                let worked = node.work().await;
+                node.desk.end().await;
+                worked
+            }
             Err(why) => return why,
         };
         if let Err(why) = worked {
@@ -79,51 +88,58 @@ struct Node<'a> {
     state: &'a StateDir,
     enrolled: Enrolled,
     credential: Credential,
-    client: Client,
-    agent: Option<Agent<RealHost, FileJournal>>,
-    node_id: NodeId,
-    boot: i64,
     session: String,
-    heartbeat: Duration,
-    inbox: Vec<FromControl>,
-    beat_at: Instant,
-    poll_at: Instant,
+    line: Client,
+    // For what comes up while the call on the first is held.
+    aside: Client,
+    desk: Desk<'a>,
+    streams: Streams,
+    dialer: Dialer,
     renew_at: Timestamp,
     renewals: Backoff,
     calls: Backoff,
     is_heard: Option<bool>,
 }
 
+/// The agent, what it is to hear next, and when it next has something to say.
+struct Desk<'a> {
+    state: &'a StateDir,
+    agent: Option<Agent<RealHost, FileJournal>>,
+    heartbeat: Duration,
+    wake: Arc<Notify>,
+    inbox: Vec<FromControl>,
+    beat_at: Instant,
+    poll_at: Instant,
+}
+
+/// Why what was said brought no answer.
+enum Unsaid {
+    /// The control plane was not reached, or said no.
+    Call(CallFault),
+    /// The agent cannot go on.
+    Over(String),
+}
+
 impl<'a> Node<'a> {
     fn start(join: &'a Join, state: &'a StateDir, enrolled: Enrolled) -> Result<Self, String> {
         let credential = enrolled.credential().map_err(|fault| fault.to_string())?;
-        let pin = join.pin(Some(&enrolled))?;
         let session = format!("{:016x}{:016x}", random()?, random()?);
-        let client = Client::new(join.server()?, pin, Some(&credential)).map_err(|fault| fault.to_string())?;
-        let client = client.with_session(&session);
-        let node_id = enrolled.node_id.clone();
-        let identity = Identity::from_secret(node_id.clone(), credential.key().secret());
-        let opened = FileJournal::open(&state.journal_path(), Survives::PowerLoss);
-        let started = opened.and_then(|journal| Agent::start(identity, session.clone(), join.host(), journal));
-        let agent =
-            started.map_err(|fault| journal_fault(&fault, state))?.with_heartbeat_s(enrolled.heartbeat_s.into());
-        let boot = agent.boot();
-        tracing::info!(%node_id, boot, server = %join.server()?, "at work");
+        let line = client(join, &enrolled, &credential, &session)?;
+        let aside = client(join, &enrolled, &credential, &session)?;
+        let desk = Desk::open(join, state, &enrolled, &credential, &session)?;
+        let dialer = dialer(join, &enrolled, &credential, &session)?;
         Ok(Self {
             join,
             state,
             renew_at: credential.renew_at(permille()),
-            heartbeat: Duration::from_secs(enrolled.heartbeat_s.into()),
             enrolled,
             credential,
-            client,
-            agent: Some(agent),
-            node_id,
-            boot,
             session,
-            inbox: vec![],
-            beat_at: Instant::now(),
-            poll_at: Instant::now(),
+            line,
+            aside,
+            desk,
+            streams: streams(join, &dialer.session),
+            dialer,
             renewals: Backoff::default(),
             calls: Backoff::default(),
             is_heard: None,
@@ -134,105 +150,90 @@ impl<'a> Node<'a> {
     async fn work(&mut self) -> Result<(), String> {
         loop {
             self.renew().await;
-            let said = self.steps().await?;
+            let said = self.desk.steps().await?;
             if said.is_empty() {
-                sleep_until(self.poll_at).await;
+                tokio::select! {
+                    () = sleep_until(self.desk.poll_at) => (),
+                    () = self.desk.news() => (),
+                }
                 continue;
             }
             match self.exchange(said).await {
                 Ok(()) => self.heard(),
-                Err(fault) => {
+                Err(Unsaid::Over(why)) => return Err(why),
+                Err(Unsaid::Call(fault)) => {
                     self.unheard(&fault);
                     if fault.is_refusal() && self.enroll_again().await {
                         return Ok(());
                     }
-                    // What was begun goes on afterwards, heard or not.
-                    sleep(self.calls.next()).await;
+                    self.rest().await?;
                 }
             }
         }
     }
 
-    // Steps until there is nothing left to do without hearing from the control plane.
-    async fn steps(&mut self) -> Result<Vec<ToControl>, String> {
-        let mut said = vec![];
-        for _ in 0..STEPS_MAX {
-            said.extend(self.step().await?);
-            if !self.agent.as_ref().is_some_and(Agent::is_busy) {
-                break;
-            }
-        }
-        Ok(said)
-    }
-
-    async fn step(&mut self) -> Result<Vec<ToControl>, String> {
-        let mut agent = self.agent.take().ok_or("the agent ended in the middle of a step")?;
-        let inbox = std::mem::take(&mut self.inbox);
-        let open = agent.book().open().values().next().map(|open| (open.task.id.clone(), open.task.fence));
-        let begun = Instant::now();
-        let mut stepping = spawn_blocking(move || {
-            let said = agent.step(now(), inbox);
-            (agent, said)
-        });
-        let (agent, said) = loop {
+    // Waits before the next call. What was begun goes on meanwhile; what the agent says about it is said again later.
+    async fn rest(&mut self) -> Result<(), String> {
+        let until = Instant::now() + self.calls.next();
+        loop {
             tokio::select! {
-                stepped = &mut stepping => break stepped.map_err(|error| format!("a step failed: {error}"))?,
-                () = sleep_until(self.beat_at.max(begun + LONG_STEP)) => self.beat_beside(open.as_ref(), begun).await,
+                () = sleep_until(until) => return Ok(()),
+                () = self.desk.news() => drop(self.desk.steps().await?),
             }
-        };
-        for message in &said {
-            match message {
-                ToControl::Heartbeat(_) => self.beat_at = Instant::now() + self.heartbeat,
-                ToControl::Poll(_) => self.poll_at = Instant::now() + POLL,
-                ToControl::Result(answer) => {
-                    let failure = answer.result.failure.map_or("done", |failure| failure.as_str());
-                    tracing::info!(task_id = %answer.result.task_id, result = failure, detail = answer.result.detail, "answered");
-                }
-                ToControl::Progress(_) => (),
-            }
-        }
-        if let Some(fault) = agent.halted() {
-            return Err(journal_fault(fault, self.state));
-        }
-        self.agent = Some(agent);
-        Ok(said)
-    }
-
-    // While a step takes long: the node is alive, and this is what it is at.
-    async fn beat_beside(&mut self, open: Option<&(TaskId, Fence)>, begun: Instant) {
-        self.beat_at = Instant::now() + self.heartbeat;
-        let (node_id, boot, session) = (self.node_id.clone(), self.boot, self.session.clone());
-        let mut said =
-            vec![ToControl::Heartbeat(Heartbeat { node_id: node_id.clone(), boot, session, sent_at: now() })];
-        said.extend(open.map(|(task_id, fence)| {
-            let step = format!("at it for {} s", begun.elapsed().as_secs());
-            let (task_id, fence) = (task_id.clone(), *fence);
-            ToControl::Progress(TaskProgress { node_id, boot, task_id, fence, percent: 0, step })
-        }));
-        match self.exchange(said).await {
-            Ok(()) => self.heard(),
-            Err(fault) => self.unheard(&fault),
         }
     }
 
     // Says it in as many requests as it takes; only the last may be held back.
-    async fn exchange(&mut self, said: Vec<ToControl>) -> Result<(), CallFault> {
+    async fn exchange(&mut self, said: Vec<ToControl>) -> Result<(), Unsaid> {
         let asks = said.iter().any(|message| matches!(message, ToControl::Poll(_)));
         // Rounded up: one that came back a moment before the next heartbeat would be asked twice for each.
-        let until_beat = self.beat_at.saturating_duration_since(Instant::now()).as_millis().div_ceil(1000);
+        let until_beat = self.desk.beat_at.saturating_duration_since(Instant::now()).as_millis().div_ceil(1000);
         let until_beat = u64::try_from(until_beat).unwrap_or(WAIT_S_MAX);
         // Until it is known that the node is heard, no answer is held back.
         let may_wait = asks && self.is_heard == Some(true);
         let wait_s = if may_wait { until_beat.min(WAIT_S_MAX) } else { 0 };
         let batches = batches(said);
         let last = batches.len().saturating_sub(1);
+        let begun = Instant::now();
         for (at, batch) in batches.into_iter().enumerate() {
-            let wait_s = if at == last { wait_s } else { 0 };
-            let path = format!("{MESSAGES_PATH}?wait_s={wait_s}");
-            let answers: Vec<FromControl> = self.client.post(&path, &batch, Duration::from_secs(wait_s)).await?;
-            self.inbox.extend(answers);
+            self.call(&batch, if at == last { wait_s } else { 0 }).await?;
+        }
+        if wait_s > 0 && begun.elapsed() >= HELD_MIN {
+            self.desk.poll_soon();
         }
         Ok(())
+    }
+
+    // One call. While it is held, steps go on, and what they say goes another way.
+    async fn call(&mut self, batch: &[ToControl], wait_s: u64) -> Result<(), Unsaid> {
+        let path = format!("{MESSAGES_PATH}?wait_s={wait_s}");
+        let call = self.line.post::<Vec<FromControl>>(&path, &batch, Duration::from_secs(wait_s));
+        tokio::pin!(call);
+        loop {
+            tokio::select! {
+                answered = &mut call => {
+                    let answers = answered.map_err(Unsaid::Call)?;
+                    self.streams.hear(&answers, &self.dialer);
+                    self.desk.inbox.extend(answers);
+                    return Ok(());
+                }
+                () = self.desk.news(), if wait_s > 0 => {
+                    let mut said = self.desk.steps().await.map_err(Unsaid::Over)?;
+                    // The call that is held asks already.
+                    said.retain(|message| !matches!(message, ToControl::Poll(_)));
+                    for batch in batches(said) {
+                        match self.aside.post::<Vec<FromControl>>(MESSAGES_PATH, &batch, Duration::ZERO).await {
+                            Ok(answers) => {
+                                self.streams.hear(&answers, &self.dialer);
+                                self.desk.inbox.extend(answers);
+                            }
+                            // Answers are said again until they are heard; the call that is held will tell what is wrong.
+                            Err(fault) => tracing::debug!(%fault, "the control plane did not hear what came up"),
+                        }
+                    }
+                }
+            }
+        }
     }
 
     // Half of a certificate's life is left for trying, so a failure is no reason to stop.
@@ -240,16 +241,17 @@ impl<'a> Node<'a> {
         if now() < self.renew_at {
             return;
         }
-        let renewed = renew(self.state, &mut self.client, &self.enrolled).await.map_err(|fault| fault.to_string());
+        let renewed = renew(self.state, &mut self.line, &self.enrolled).await.map_err(|fault| fault.to_string());
         let adopted = renewed.and_then(|enrolled| {
             let credential = enrolled.credential().map_err(|fault| fault.to_string())?;
-            let pin = self.join.pin(Some(&enrolled))?;
-            let client = Client::new(self.join.server()?, pin, Some(&credential)).map_err(|fault| fault.to_string())?;
-            Ok((enrolled, credential, client.with_session(&self.session)))
+            let line = client(self.join, &enrolled, &credential, &self.session)?;
+            let aside = client(self.join, &enrolled, &credential, &self.session)?;
+            self.dialer = dialer(self.join, &enrolled, &credential, &self.session)?;
+            Ok((enrolled, credential, line, aside))
         });
         match adopted {
-            Ok((enrolled, credential, client)) => {
-                (self.enrolled, self.credential, self.client) = (enrolled, credential, client);
+            Ok((enrolled, credential, line, aside)) => {
+                (self.enrolled, self.credential, self.line, self.aside) = (enrolled, credential, line, aside);
                 self.renew_at = self.credential.renew_at(permille());
                 self.renewals.reset();
                 tracing::info!(until = %self.credential.not_after(), "the certificate was renewed");
@@ -298,6 +300,101 @@ impl<'a> Node<'a> {
     }
 }
 
+impl<'a> Desk<'a> {
+    fn open(
+        join: &Join,
+        state: &'a StateDir,
+        enrolled: &Enrolled,
+        credential: &Credential,
+        session: &str,
+    ) -> Result<Self, String> {
+        let node_id = &enrolled.node_id;
+        let identity = Identity::from_secret(node_id.clone(), credential.key().secret());
+        let opened = FileJournal::open(&state.journal_path(), Survives::PowerLoss);
+        let started = opened
+            .and_then(|journal| Agent::start(identity, session.to_owned(), join.host_with_hands(session), journal));
+        let wake = Arc::new(Notify::new());
+        let woken = Arc::clone(&wake);
+        let hands = Hands::threads(ORDERS_AT_ONCE_MAX, Arc::new(move || woken.notify_one()));
+        let agent = started.map_err(|fault| journal_fault(&fault, state))?;
+        let agent = agent.with_heartbeat_s(enrolled.heartbeat_s.into()).with_hands(hands);
+        tracing::info!(%node_id, boot = agent.boot(), server = %join.server()?, "at work");
+        Ok(Self {
+            state,
+            agent: Some(agent),
+            heartbeat: Duration::from_secs(enrolled.heartbeat_s.into()),
+            wake,
+            inbox: vec![],
+            beat_at: Instant::now(),
+            poll_at: Instant::now(),
+        })
+    }
+
+    // Comes back when a step may have something to do: an answer came, work on the host ended or tells how far it is.
+    async fn news(&self) {
+        if !self.inbox.is_empty() {
+            return;
+        }
+        let at_work = self.agent.as_ref().is_some_and(Agent::is_at_work);
+        tokio::select! {
+            () = self.wake.notified() => (),
+            () = sleep(NEWS), if at_work => (),
+        }
+    }
+
+    // Steps until there is nothing left to do without hearing from the control plane or from the host.
+    async fn steps(&mut self) -> Result<Vec<ToControl>, String> {
+        let mut said = vec![];
+        for _ in 0..STEPS_MAX {
+            said.extend(self.step().await?);
+            if !self.agent.as_ref().is_some_and(Agent::is_busy) {
+                break;
+            }
+        }
+        Ok(said)
+    }
+
+    async fn step(&mut self) -> Result<Vec<ToControl>, String> {
+        let mut agent = self.agent.take().ok_or("the agent ended in the middle of a step")?;
+        let inbox = std::mem::take(&mut self.inbox);
+        let stepping = spawn_blocking(move || {
+            let said = agent.step(now(), inbox);
+            (agent, said)
+        });
+        let (agent, said) = stepping.await.map_err(|error| format!("a step failed: {error}"))?;
+        for message in &said {
+            match message {
+                ToControl::Heartbeat(_) => self.beat_at = Instant::now() + self.heartbeat,
+                ToControl::Poll(_) => self.poll_at = Instant::now() + POLL,
+                ToControl::Result(answer) => {
+                    let failure = answer.result.failure.map_or("done", |failure| failure.as_str());
+                    tracing::info!(task_id = %answer.result.task_id, result = failure, detail = answer.result.detail, "answered");
+                }
+                ToControl::Progress(said) => {
+                    tracing::debug!(task_id = %said.task_id, progress = %said.progress, "at work");
+                }
+            }
+        }
+        if let Some(fault) = agent.halted() {
+            return Err(journal_fault(fault, self.state));
+        }
+        self.agent = Some(agent);
+        Ok(said)
+    }
+
+    fn poll_soon(&mut self) {
+        self.poll_at = Instant::now();
+        self.agent.iter_mut().for_each(Agent::poll_soon);
+    }
+
+    // Before another agent starts on the same journal, whatever this one began has to have ended.
+    async fn end(&mut self) {
+        if let Some(agent) = self.agent.take() {
+            let _ = spawn_blocking(move || agent.rest()).await;
+        }
+    }
+}
+
 const NEW_TOKEN: &str = "an operator has to make a new enrollment token for it";
 
 fn batches(said: Vec<ToControl>) -> Vec<Vec<ToControl>> {
@@ -339,6 +436,8 @@ fn permille() -> i64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use api::node_plane::Heartbeat;
+    use model::NodeId;
 
     fn poll(boot: i64) -> ToControl {
         ToControl::Poll(api::node_plane::Poll { node_id: NodeId::from_parts(Timestamp::from_micros(0), [1; 10]), boot })

@@ -39,6 +39,7 @@ pub async fn carry_out(session: &Session, plan: &mut Plan) -> Done {
     hands.each(&mut plan.regions).await;
     hands.each(&mut plan.pools).await;
     hands.each(&mut plan.skus).await;
+    hands.each(&mut plan.images).await;
     hands.each(&mut plan.tenants).await;
     hands.each(&mut plan.projects).await;
     hands.done
@@ -142,7 +143,7 @@ impl Hands<'_> {
         key: Option<String>,
     ) -> Result<K::View, Failure> {
         let made = self.session.send::<K::Create>(path, body, Extra { key, if_match: None }).await?;
-        let view = self.session.show::<K::Show>(K::at(&made)).await?;
+        let view = self.session.show::<K::Show>(K::at(&made)?).await?;
         if K::end(&view).is_some_and(|(_, state)| state == State::Deleted) {
             return Err(Failure::Conflict(format!("{} {} was deleted again meanwhile", K::NOUN, K::id(&view))));
         }
@@ -157,7 +158,7 @@ impl Hands<'_> {
         loop {
             let extra = Extra { key: None, if_match: Some(seen.version()) };
             tries_left -= 1;
-            match self.session.send::<K::Update>(K::at(&seen), update_body::<K::Update>(changes)?, extra).await {
+            match self.session.send::<K::Update>(K::at(&seen)?, update_body::<K::Update>(changes)?, extra).await {
                 Ok(_) => {
                     self.done.requests += 1;
                     return Ok(());
@@ -165,7 +166,7 @@ impl Hands<'_> {
                 Err(Failure::Refused { problem, .. }) if problem.code == Code::StaleVersion && tries_left > 0 => {}
                 Err(failure) => return Err(failure),
             }
-            seen = self.session.show::<K::Show>(K::at(&seen)).await?;
+            seen = self.session.show::<K::Show>(K::at(&seen)?).await?;
             let shown = K::shown(&seen, &self.known)?;
             let as_planned = |change: &Change| {
                 shown.iter().any(|(name, value)| *name == change.field && Some(value) == change.from.as_ref())

@@ -9,7 +9,7 @@ use model::{
 use serde::{Deserialize, Deserializer, de};
 use std::{collections::BTreeMap, io::Read, path::Path};
 
-use super::kinds::{Kind, Pool, Project, Region, Sku, Tenant};
+use super::kinds::{Image, Kind, Pool, Project, Region, Sku, Tenant};
 use crate::failure::Failure;
 
 /// Bytes of a file at most.
@@ -25,6 +25,8 @@ struct Document {
     pools: Vec<Pool>,
     #[serde(default)]
     skus: Vec<Sku>,
+    #[serde(default)]
+    images: Vec<Image>,
     #[serde(default)]
     tenants: Vec<TenantEntry>,
 }
@@ -64,6 +66,8 @@ pub struct Described {
     pub pools: Vec<Wanted<Pool>>,
     /// SKUs.
     pub skus: Vec<Wanted<Sku>>,
+    /// Entries of images.
+    pub images: Vec<Wanted<Image>>,
     /// Tenants.
     pub tenants: Vec<Wanted<Tenant>>,
     /// Projects of those tenants.
@@ -100,6 +104,7 @@ fn described(text: &str, is_json: bool) -> Result<Described, String> {
     distinct(&all.regions)?;
     distinct(&all.pools)?;
     distinct(&all.skus)?;
+    distinct(&all.images)?;
     distinct(&all.tenants)?;
     distinct(&all.projects)?;
     if all.is_empty() { Err("nothing is described".to_owned()) } else { Ok(all) }
@@ -107,10 +112,11 @@ fn described(text: &str, is_json: bool) -> Result<Described, String> {
 
 impl Described {
     fn add(&mut self, prefix: &str, document: Document) {
-        let Document { regions, pools, skus, tenants } = document;
+        let Document { regions, pools, skus, images, tenants } = document;
         placed(&mut self.regions, &format!("{prefix}regions"), regions);
         placed(&mut self.pools, &format!("{prefix}pools"), pools);
         placed(&mut self.skus, &format!("{prefix}skus"), skus);
+        placed(&mut self.images, &format!("{prefix}images"), images);
         for (index, TenantEntry { slug, name, projects }) in tenants.into_iter().enumerate() {
             let place = format!("{prefix}tenants[{index}]");
             let owned = projects.into_iter().map(|ProjectEntry { slug: project, name, gpu_cap }| Project {
@@ -125,8 +131,9 @@ impl Described {
     }
 
     fn is_empty(&self) -> bool {
-        let Self { regions, pools, skus, tenants, projects } = self;
-        regions.is_empty() && pools.is_empty() && skus.is_empty() && tenants.is_empty() && projects.is_empty()
+        let Self { regions, pools, skus, images, tenants, projects } = self;
+        let nothing_to_sell = regions.is_empty() && pools.is_empty() && skus.is_empty() && images.is_empty();
+        nothing_to_sell && tenants.is_empty() && projects.is_empty()
     }
 }
 
@@ -264,7 +271,7 @@ tenants:
     fn a_refusal_names_the_field_and_what_would_be_accepted() {
         for (text, place, accepted) in [
             ("regions: [{ slug: eu-1, nam: x }]", "regions[0].nam: ", "unknown field `nam`"),
-            ("region: []", "region: ", "expected one of regions, pools, skus, tenants"),
+            ("region: []", "region: ", "expected one of regions, pools, skus, images, tenants"),
             ("regions: [{ slug: eu-1 }]", "regions[0]: ", "missing field `name`"),
             ("regions: [{ slug: Eu, name: x }]", "regions[0].slug: ", "1 to 40 lower-case letters"),
             ("regions: [{ slug: eu-1, name: x, enabled: yes }]", "regions[0].enabled: ", "bool"),

@@ -10,6 +10,7 @@ use api::{
         SkuList, SkuPath, SkuShow, SkuUpdate, SkuView,
     },
     endpoint::Part,
+    image::{ImageList, ImagePath, ImageRegister, ImageShow, ImageUpdate, ImageView},
     tenancy::{
         ProjectCreate, ProjectCreateBody, ProjectList, ProjectPath, ProjectShow, ProjectUpdate, ProjectView,
         TenantCreate, TenantCreateBody, TenantList, TenantPath, TenantShow, TenantUpdate, TenantView,
@@ -17,6 +18,7 @@ use api::{
 };
 use model::{
     RegionId, TenantId,
+    image::ImageSpec,
     number::{GpuCap, GpuCount, MemoryMibPerGpu, PriceMicrosPerGpuHour, VcpusPerGpu},
     sku::CapacityShape,
     supply::GpuModel,
@@ -90,7 +92,7 @@ pub trait Kind: Serialize + Sized {
     /// What others that need it call it.
     fn reference(view: &Self::View) -> &str;
     /// Where a thing is.
-    fn at(view: &Self::View) -> PathOf<Self::Update>;
+    fn at(view: &Self::View) -> Result<PathOf<Self::Update>, Failure>;
     /// Its end: what wants it, and what has become of it. Most things just disappear.
     fn end(_: &Self::View) -> Option<(Desired, State)> {
         None
@@ -150,8 +152,8 @@ impl Kind for Region {
     fn reference(view: &RegionView) -> &str {
         view.slug.as_str()
     }
-    fn at(view: &RegionView) -> RegionPath {
-        RegionPath { region_id: view.id.clone() }
+    fn at(view: &RegionView) -> Result<RegionPath, Failure> {
+        Ok(RegionPath { region_id: view.id.clone() })
     }
     fn create(&self, _: &Known) -> Option<Request<Self::Create>> {
         let (slug, name, enabled) = (self.slug.clone(), self.name.clone(), self.enabled.unwrap_or(true));
@@ -203,8 +205,8 @@ impl Kind for Pool {
     fn reference(view: &PoolView) -> &str {
         view.slug.as_str()
     }
-    fn at(view: &PoolView) -> PoolPath {
-        PoolPath { pool_id: view.id.clone() }
+    fn at(view: &PoolView) -> Result<PoolPath, Failure> {
+        Ok(PoolPath { pool_id: view.id.clone() })
     }
     fn create(&self, known: &Known) -> Option<Request<Self::Create>> {
         let region_id = known.regions.get(&self.region)?.clone();
@@ -268,8 +270,8 @@ impl Kind for Sku {
     fn reference(view: &SkuView) -> &str {
         view.slug.as_str()
     }
-    fn at(view: &SkuView) -> SkuPath {
-        SkuPath { sku_id: view.id.clone() }
+    fn at(view: &SkuView) -> Result<SkuPath, Failure> {
+        Ok(SkuPath { sku_id: view.id.clone() })
     }
     fn create(&self, _: &Known) -> Option<Request<Self::Create>> {
         let Self { slug, name, gpu_counts, profile, .. } = self.clone();
@@ -287,6 +289,62 @@ impl Kind for Sku {
             price_micros_per_gpu_hour,
         };
         Some((Nothing {}, body))
+    }
+}
+
+/// An image that is wanted: its signed entry, as `gpuaas image sign` writes it. Its bytes are brought by `gpuaas image upload`; a
+/// file like this one holds none.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Image(ImageSpec);
+
+impl Kind for Image {
+    const NOUN: &'static str = "image";
+    // What is signed is what it is; another entry is another image.
+    const FIXED: &'static [&'static str] = &[
+        "sha256",
+        "size_bytes",
+        "format",
+        "virtual_size_bytes",
+        "minimum_disk_bytes",
+        "kind",
+        "signer_key_id",
+        "signature",
+    ];
+    type View = ImageView;
+    type Create = ImageRegister;
+    type Update = ImageUpdate;
+    type Show = ImageShow;
+
+    fn name(&self) -> String {
+        self.0.id.clone()
+    }
+    async fn existing(session: &Session, _: &Known, _: &[Wanted<Self>]) -> Result<Vec<ImageView>, Failure> {
+        session.list::<ImageList, _>(Nothing {}).await
+    }
+    fn is(&self, view: &ImageView, _: &Known) -> bool {
+        self.0.id == view.id
+    }
+    fn id(view: &ImageView) -> &str {
+        &view.id
+    }
+    fn reference(view: &ImageView) -> &str {
+        &view.id
+    }
+    fn at(view: &ImageView) -> Result<ImagePath, Failure> {
+        let image_id = view.id.parse().map_err(|error| Failure::Local(format!("image {}: {error}", view.id)))?;
+        Ok(ImagePath { image_id })
+    }
+    fn create(&self, _: &Known) -> Option<Request<Self::Create>> {
+        Some((Nothing {}, self.0.clone()))
+    }
+    fn shown(view: &ImageView, _: &Known) -> Result<Fields, Failure> {
+        fields(&view.entry)
+    }
+    fn declared(&self) -> Result<Fields, Failure> {
+        let mut declared = fields(self)?;
+        declared.retain(|(name, _)| name != "id");
+        Ok(declared)
     }
 }
 
@@ -321,8 +379,8 @@ impl Kind for Tenant {
     fn reference(view: &TenantView) -> &str {
         view.slug.as_str()
     }
-    fn at(view: &TenantView) -> TenantPath {
-        TenantPath { tenant_id: view.id.clone() }
+    fn at(view: &TenantView) -> Result<TenantPath, Failure> {
+        Ok(TenantPath { tenant_id: view.id.clone() })
     }
     fn end(view: &TenantView) -> Option<(Desired, State)> {
         Some((view.desired, view.execution))
@@ -377,8 +435,8 @@ impl Kind for Project {
     fn reference(view: &ProjectView) -> &str {
         view.slug.as_str()
     }
-    fn at(view: &ProjectView) -> ProjectPath {
-        ProjectPath { project_id: view.id.clone() }
+    fn at(view: &ProjectView) -> Result<ProjectPath, Failure> {
+        Ok(ProjectPath { project_id: view.id.clone() })
     }
     fn end(view: &ProjectView) -> Option<(Desired, State)> {
         Some((view.desired, view.execution))

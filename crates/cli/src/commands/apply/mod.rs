@@ -31,7 +31,7 @@ use crate::{
     "gpuaas apply -f - --yes < platform.json",
 ])]
 pub struct Apply {
-    /// A YAML or JSON file that describes regions, pools, SKUs, and tenants with their projects; - is standard input
+    /// A YAML or JSON file that describes regions, pools, SKUs, images, and tenants with their projects; - is standard input
     #[arg(short, long, value_name = "FILE")]
     file: String,
     /// Show what differs and change nothing

@@ -8,7 +8,7 @@ use model::tenancy::{Desired, State};
 
 use super::{
     file::{Described, Wanted},
-    kinds::{Fields, Kind, Known, Need, Pool, Project, Region, Sku, Tenant},
+    kinds::{Fields, Image, Kind, Known, Need, Pool, Project, Region, Sku, Tenant},
     report::{Action, Change, Item, Outcome},
 };
 use crate::{failure::Failure, ordered::Ordered, session::Session};
@@ -33,6 +33,8 @@ pub struct Plan {
     pub pools: Vec<Step<Pool>>,
     /// SKUs.
     pub skus: Vec<Step<Sku>>,
+    /// Entries of images.
+    pub images: Vec<Step<Image>>,
     /// Tenants.
     pub tenants: Vec<Step<Tenant>>,
     /// Projects.
@@ -44,22 +46,23 @@ pub struct Plan {
 impl Plan {
     /// Reads what there is and compares.
     pub async fn make(session: &Session, described: Described) -> Result<Self, Failure> {
-        let Described { regions, pools, skus, tenants, projects } = described;
+        let Described { regions, pools, skus, images, tenants, projects } = described;
         let mut planner = Planner { session, known: Known::default(), there: BTreeSet::new(), refused: Vec::new() };
         let regions = planner.plan(regions, !pools.is_empty()).await?;
         let pools = planner.plan(pools, false).await?;
         let skus = planner.plan(skus, false).await?;
+        let images = planner.plan(images, false).await?;
         let tenants = planner.plan(tenants, false).await?;
         let projects = planner.plan(projects, false).await?;
         let known = planner.done()?;
-        Ok(Self { regions, pools, skus, tenants, projects, known })
+        Ok(Self { regions, pools, skus, images, tenants, projects, known })
     }
 
     /// What is told about each object, in order.
     pub fn items(&self) -> Vec<&Item> {
-        let Self { regions, pools, skus, tenants, projects, known: _ } = self;
+        let Self { regions, pools, skus, images, tenants, projects, known: _ } = self;
         let regions = regions.iter().map(|step| &step.item).chain(pools.iter().map(|step| &step.item));
-        let sold = regions.chain(skus.iter().map(|step| &step.item));
+        let sold = regions.chain(skus.iter().map(|step| &step.item)).chain(images.iter().map(|step| &step.item));
         sold.chain(tenants.iter().map(|step| &step.item)).chain(projects.iter().map(|step| &step.item)).collect()
     }
 }

@@ -161,7 +161,7 @@ fn fill_slots(
 fn slots_of_orders(tx: &mut Tx<'_>, row: &AllocationRow) -> Result<Vec<SlotId>, StoreError> {
     let newest = tasks::of_allocation(tx, &row.id)?.into_iter().max_by_key(|task| task.fence.attempt);
     let mut ids: Vec<SlotId> =
-        newest.map(|task| task.slots.into_iter().map(|slot| slot.slot_id).collect()).unwrap_or_default();
+        newest.map(|task| task.slots().iter().map(|slot| slot.slot_id.clone()).collect()).unwrap_or_default();
     ids.sort();
     Ok(ids)
 }

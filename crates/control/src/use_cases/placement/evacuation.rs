@@ -37,7 +37,7 @@ fn node_evacuate(ctx: &mut Ctx<'_, '_>, input: Input<NodeEvacuate>) -> Result<An
         NodeDesired::Disabled => return Err(state_conflict("The node is out of use; nothing is on it.")),
     }
     // The picture is taken after the wish, so the node itself is no place any more.
-    let mut inventory = snapshot::load(ctx.tx)?.inventory;
+    let mut inventory = snapshot::load(ctx.tx, ctx.config.lab)?.inventory;
     let (mut leaving, mut staying) = (Vec::new(), Vec::new());
     for row in on_node(ctx.tx, &node.id)? {
         match judge(ctx.tx, &mut inventory, &row)? {

@@ -74,6 +74,7 @@ fn count(
         state: row.state,
         desired: row.desired,
         identity_revoked: standing.identity_revoked,
+        handed_over: row.handed_over.is_some(),
         occupancy: modes.get(&row.id).copied().unwrap_or(OccupancyMode::Free),
         promoted: row.promoted.is_some(),
         slots: standing.slots.iter().map(|slot| SlotFacts { state: slot.state, drifted: slot.drifted }).collect(),

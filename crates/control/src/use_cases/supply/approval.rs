@@ -5,10 +5,8 @@ use api::{
     Code,
     supply::{CandidateView, SlotApproveBody},
 };
-use model::{
-    SlotId,
-    supply::{FabricClaimMode, GpuModel},
-};
+use model::{SlotId, supply::FabricClaimMode};
+use std::collections::BTreeMap;
 use store::{
     StoreError, Tx,
     discoveries::{self, DiscoveryRow},
@@ -43,11 +41,6 @@ pub(super) struct Evidence {
     min_disk_bytes: u64,
 }
 
-/// What slots of a GPU are made of, by the short name of their profile.
-pub(super) fn profile_of(gpu_model: GpuModel) -> String {
-    format!("{gpu_model}-slice")
-}
-
 /// A slot that somebody wants: its devices, and its GPU's own name as far as the host shows it.
 #[derive(Debug, Clone)]
 pub(super) struct Wanted {
@@ -74,7 +67,7 @@ impl Evidence {
         // A grant is the proof on record that what is on the disk may go, whoever used it.
         let granted =
             |row: grants::GrantRow| DiskGrant { nvme_identity: row.nvme_identity, kind: DiskGrantKind::Remap };
-        let profile = profile_of(node.gpu_model).parse().map_err(corrupt("nodes.gpu_model"))?;
+        let profile = node.gpu_model.slot_profile().parse().map_err(corrupt("nodes.gpu_model"))?;
         let profile = slot_profiles::get(tx, &profile)?;
         Ok(Self {
             min_disk_bytes: profile.and_then(|of| u64::try_from(of.terms.min_disk_bytes).ok()).unwrap_or(0),
@@ -101,15 +94,22 @@ impl Evidence {
     /// taken from `before`, if that is about the same GPU.
     pub(super) fn wanted(&self, body: &SlotApproveBody, before: Option<&SlotRow>) -> Wanted {
         let text = |name: &Option<model::text::DeviceName>| name.as_ref().map(|name| name.as_str().to_owned());
-        let address = body.gpu_pci_address.as_str();
-        let gpu = PciAddress::canonical(address).and_then(|place| self.discovery()?.gpu_at(place));
-        let same = before.filter(|slot| slot.parts.gpu_pci_address.as_deref() == Some(address)).map(|slot| &slot.parts);
-        let module = gpu.and_then(|gpu| gpu.module_id).or_else(|| module_of(same?));
-        let numa = gpu.and_then(|gpu| gpu.pci.numa_node).or_else(|| u32::try_from(same?.numa_node?).ok());
+        let address = text(&body.gpu_pci_address);
+        let gpu = address.as_deref().and_then(PciAddress::canonical).and_then(|at| self.discovery()?.gpu_at(at));
+        let same = before.filter(|slot| address.is_some() && slot.parts.gpu_pci_address == address);
+        let same = same.map(|slot| &slot.parts);
+        let (module, numa) = if self.is_lab() {
+            let disk = text(&body.nvme_identity);
+            let here = self.candidates().into_iter().find(|candidate| candidate.devices.nvme_identity == disk);
+            here.map_or((None, None), |found| (found.devices.gpu_module_id, found.devices.numa_node))
+        } else {
+            let module = gpu.and_then(|gpu| gpu.module_id).or_else(|| module_of(same?));
+            (module, gpu.and_then(|gpu| gpu.pci.numa_node).or_else(|| u32::try_from(same?.numa_node?).ok()))
+        };
         Wanted {
             gpu_uuid: gpu.and_then(|gpu| gpu.uuid.clone()).or_else(|| same?.gpu_uuid.clone()),
             devices: SlotDevices {
-                gpu_pci_address: Some(address.to_owned()),
+                gpu_pci_address: address,
                 gpu_module_id: module,
                 nvme_identity: text(&body.nvme_identity),
                 mgmt_mac: text(&body.mgmt_mac),
@@ -126,7 +126,8 @@ impl Evidence {
         let mut marks = Marks::default();
         for Wanted { devices, gpu_uuid } in wanted {
             marks.gpu_uuids.extend(gpu_uuid.clone());
-            marks.nvme_identities.extend(devices.nvme_identity.clone());
+            // Files of two hosts may have one path; only real disks have names of their own.
+            marks.nvme_identities.extend(devices.nvme_identity.clone().filter(|_| !self.is_lab()));
             marks.mgmt_macs.extend(devices.mgmt_mac.clone());
             marks.private_ips.extend(devices.private_ip.clone());
         }
@@ -140,7 +141,13 @@ impl Evidence {
         let others = self.slots.iter().chain(elsewhere).filter(|slot| Some(&slot.id) != own);
         let taken: Vec<TakenSlot> = others.map(|slot| self.taken(slot)).collect();
         let (devices, gpu_uuid) = (wanted.devices.clone(), wanted.gpu_uuid.clone());
-        let request = SlotRequest { devices, gpu_uuid, pool_range: self.range, min_disk_bytes: self.min_disk_bytes };
+        let request = SlotRequest {
+            devices,
+            gpu_uuid,
+            pool_range: self.range,
+            min_disk_bytes: self.min_disk_bytes,
+            is_lab: self.is_lab(),
+        };
         let mut refusals =
             topology::validate(&request, self.discovery(), self.readiness.as_ref(), &taken, &self.grants);
         let gpu_unknown = |rule: &Rule| {
@@ -172,11 +179,31 @@ impl Evidence {
             pool_number: number(self.node.pool_number - 1),
             pool_range: self.range,
         };
-        self.discovery().map(|discovery| topology::candidates(discovery, &naming)).unwrap_or_default()
+        let Some(discovery) = self.discovery() else { return vec![] };
+        if self.is_lab() {
+            return topology::lab_candidates(discovery, &naming, &self.numbers());
+        }
+        topology::candidates(discovery, &naming)
     }
 
-    /// The slot that has a candidate's GPU already.
+    /// Whether the node is in a laboratory's pool.
+    pub(super) fn is_lab(&self) -> bool {
+        self.node.gpu_model.is_lab()
+    }
+
+    /// The numbers that a laboratory's slots have, by their disks.
+    fn numbers(&self) -> BTreeMap<String, u8> {
+        let number =
+            |slot: &SlotRow| Some((slot.parts.nvme_identity.clone()?, u8::try_from(slot.parts.gpu_module_id?).ok()?));
+        self.slots.iter().filter_map(number).collect()
+    }
+
+    /// The slot that has a candidate's GPU already, or in a laboratory its disk.
     pub(super) fn slot_of(&self, candidate: &topology::Candidate) -> Option<&SlotRow> {
+        if self.is_lab() {
+            let disk = candidate.devices.nvme_identity.as_ref();
+            return self.slots.iter().find(|slot| slot.parts.nvme_identity.as_ref() == disk);
+        }
         let place = candidate.devices.gpu_pci_address.as_ref();
         self.slots.iter().find(|slot| slot.parts.gpu_pci_address.as_ref() == place)
     }
@@ -255,9 +282,10 @@ fn devices_of(parts: &SlotParts) -> SlotDevices {
     }
 }
 
-/// Whether a refusal only says that the slot is not complete yet.
+/// Whether a refusal only says that the slot is not complete yet. Without a GPU it would not be a slot of anything.
 pub(super) fn is_gap(rule: &Rule) -> bool {
-    matches!(rule.rule, ApprovalRule::Missing | ApprovalRule::FabricMode)
+    let nothing = rule.rule == ApprovalRule::Missing && rule.field == topology::SlotField::GpuPciAddress;
+    matches!(rule.rule, ApprovalRule::Missing | ApprovalRule::FabricMode) && !nothing
 }
 
 // Fields that a person gives; the others are read off the GPU they name.

@@ -31,7 +31,11 @@ fn readiness_order(ctx: &mut Ctx<'_, '_>, input: Input<ReadinessOrder>) -> Resul
 }
 
 // The operation is about the order: it ends when the order does.
-fn order(ctx: &mut Ctx<'_, '_>, node_id: &NodeId, input: TaskInput) -> Result<Answer<OperationView>, Refusal> {
+pub(super) fn order(
+    ctx: &mut Ctx<'_, '_>,
+    node_id: &NodeId,
+    input: TaskInput,
+) -> Result<Answer<OperationView>, Refusal> {
     let node = ctx.node(node_id)?;
     let Some(task_id) = host_orders::give(ctx.tx, &mut ctx.stamp, &node, input)? else {
         return Err(state_conflict("Such an order is open already; follow the operation that was started."));

@@ -1,9 +1,11 @@
 //! The small world with a control plane behind it and hosts that do what they are told, step by step as a test wants.
 
-use api::node_plane::{FromControl, Heartbeat, Offer, Poll, TaskAnswer, TaskProgress, ToControl};
+use api::node_plane::{FromControl, Heartbeat, Offer, Poll, TaskAnswer, TaskProgress, TaskReport, ToControl};
 use control::plane::{ControlPlane, PlaneConfig};
 use model::{
-    NodeId, ProjectId,
+    NodeId, ProjectId, ProofId, SlotId,
+    proof::Proof,
+    runtime::{WorkProgress, WorkStep},
     task::{Task, TaskFailure, TaskResult},
 };
 use serde_json::{Value, json};
@@ -98,16 +100,69 @@ impl Live {
         all
     }
 
-    pub fn progress(&self, node: &NodeId, task: &Task, step: &str, percent: u8) {
-        let (task_id, fence, step) = (task.id.clone(), task.fence, step.to_owned());
-        let progress = TaskProgress { node_id: node.clone(), boot: 1, task_id, fence, percent, step };
+    pub fn progress(&self, node: &NodeId, task: &Task, step: WorkStep, percent: u8) {
+        let (task_id, fence) = (task.id.clone(), task.fence);
+        let progress = WorkProgress { percent: Some(percent), ..WorkProgress::at(step) };
+        let progress = TaskProgress { node_id: node.clone(), boot: 1, task_id, fence, progress };
         self.say(node, ToControl::Progress(progress));
     }
 
     pub fn answer(&self, node: &NodeId, task: &Task, failure: Option<TaskFailure>) {
-        let result =
-            TaskResult { task_id: task.id.clone(), fence: task.fence, failure, detail: String::new(), proofs: vec![] };
+        let result = TaskResult { failure, ..TaskResult::done(task) };
         self.say(node, ToControl::Result(TaskAnswer { node_id: node.clone(), boot: 1, result, report: None }));
+    }
+
+    /// Answers an order with these words.
+    pub fn say_result(&self, node: &NodeId, result: TaskResult) {
+        self.say(node, ToControl::Result(TaskAnswer { node_id: node.clone(), boot: 1, result, report: None }));
+    }
+
+    /// Answers an order to look.
+    pub fn report(&self, node: &NodeId, task: &Task, report: TaskReport) {
+        let answer =
+            TaskAnswer { node_id: node.clone(), boot: 1, result: TaskResult::done(task), report: Some(report) };
+        self.say(node, ToControl::Result(answer));
+    }
+
+    /// Hosts end an allocation that is wanted released, and the slot it had is proved clean, as far as the store knows.
+    pub fn released(&self, id: &str) -> SlotId {
+        self.settle();
+        let (node, task) = self.orders().into_iter().find(|(_, task)| !task.slots().is_empty()).unwrap();
+        let slot_id = self.proved(&node, &task);
+        assert_eq!(self.show(id)["execution"], "released");
+        slot_id
+    }
+
+    /// A host answers an order to wipe one slot, and the slot is proved clean, as far as the store knows.
+    pub fn proved(&self, node: &NodeId, task: &Task) -> SlotId {
+        let slot_id = task.slots()[0].slot_id.clone();
+        let (use_generation, nonce) = (task.slots()[0].use_generation, task.slots()[0].nonce.clone().unwrap());
+        let proof = Proof {
+            node_id: node.clone(),
+            slot_id: slot_id.clone(),
+            use_generation,
+            disk_identity: String::new(),
+            nonce,
+            steps: vec![],
+            signature: String::new(),
+        };
+        self.world().write(move |tx, stamp| {
+            let new = store::proofs::ProofNew {
+                id: &ProofId::from_parts(stamp.now, stamp.bits()),
+                node_id: &proof.node_id,
+                slot_id: &proof.slot_id,
+                use_generation: proof.use_generation,
+                nonce: &proof.nonce,
+                proof: &proof,
+                public_key: "",
+                disk_identity: "",
+                steps: &[],
+            };
+            store::proofs::insert(tx, &new, stamp.now).map(drop)
+        });
+        self.answer(node, task, None);
+        self.settle();
+        slot_id
     }
 
     /// Hosts do everything they are told, until nothing is left to do. Nothing is proved: their keys are made up.

@@ -1,6 +1,6 @@
 //! The timeline: every step once and in order, percent of the one under way, pages that add up, an end.
 
-use model::task::TaskFailure;
+use model::{runtime::WorkStep, task::TaskFailure};
 use serde_json::{Value, json};
 
 use super::live::Live;
@@ -25,9 +25,9 @@ fn a_launch_is_told_step_by_step_until_it_is_given_back() {
     let (node, task) = live.orders().pop().unwrap();
     live.settle();
     assert_eq!(steps(&entries(&live, &id)), ["admission done", "placement done", "order begun", "order done"]);
-    live.progress(&node, &task, "clone", 0);
+    live.progress(&node, &task, WorkStep::Clone, 0);
     world.pass(10);
-    live.progress(&node, &task, "clone", 40);
+    live.progress(&node, &task, WorkStep::Clone, 40);
     live.settle();
     let told = entries(&live, &id);
     assert_eq!(steps(&told)[4..], ["clone begun", "clone progress"]);
@@ -36,7 +36,8 @@ fn a_launch_is_told_step_by_step_until_it_is_given_back() {
     // 10 seconds for 40 percent: 15 more.
     let eta: model::Timestamp = under_way["eta"].as_str().unwrap().parse().unwrap();
     assert_eq!(eta.micros_since(world.ports.now()), 15_000_000);
-    for (step, percent) in [("clone", 90), ("boot", 10), ("clone", 95), ("nonsense", 1), ("ssh_ready", 0)] {
+    use WorkStep::{Clone, SshReady, Start, Waiting};
+    for (step, percent) in [(Clone, 90), (Start, 10), (Clone, 95), (Waiting, 1), (SshReady, 0)] {
         live.progress(&node, &task, step, percent);
     }
     live.answer(&node, &task, None);
@@ -45,7 +46,7 @@ fn a_launch_is_told_step_by_step_until_it_is_given_back() {
     assert_eq!(
         steps(&entries(&live, &id))[4..],
         ["clone begun", "boot begun", "ssh_ready begun", "ssh_ready done", "running done"],
-        "steps only go on, and words that mean nothing are no steps"
+        "steps only go on, and work that nobody waits for is no step"
     );
     let path = format!("/api/v1/allocations/{id}");
     assert_eq!(world.act(&world.worker, &format!("{path}/release")).status, 202);
@@ -58,6 +59,24 @@ fn a_launch_is_told_step_by_step_until_it_is_given_back() {
     let positions: Vec<i64> = told.iter().map(|entry| entry["position"].as_i64().unwrap()).collect();
     assert!(positions.is_sorted_by(|one, other| one < other), "{positions:?}");
     assert_eq!(live.fleet.get(&format!("{path}/timeline?page_size=200"))["ended"], true);
+}
+
+#[test]
+fn a_host_that_is_at_work_is_waited_for_and_one_that_falls_silent_is_not() {
+    let live = Live::new(1);
+    let id = live.launch(live.wish(1));
+    live.settle();
+    let (node, task) = live.orders().pop().unwrap();
+    for percent in [10, 20, 30] {
+        live.world().pass(200);
+        live.progress(&node, &task, WorkStep::Clone, percent);
+        live.settle();
+        assert_eq!(live.orders().pop().unwrap().1.id, task.id, "the same order after {percent} %");
+    }
+    live.world().pass(301);
+    live.settle();
+    assert_ne!(live.orders().pop().unwrap().1.id, task.id, "it is told again");
+    assert_eq!(live.show(&id)["execution"], "provisioning");
 }
 
 #[test]

@@ -17,6 +17,7 @@ mod made_fleet;
 mod placements;
 mod process;
 mod quality;
+mod runtime;
 mod server;
 mod start;
 
@@ -32,11 +33,12 @@ fn main() -> ExitCode {
     }
     let is_wanted = |name: &str| wanted.is_empty() || wanted.iter().any(|word| word == name);
     let (mut foundation, mut supply) = (Report::new("foundation"), Report::new("supply"));
-    let mut placement = Report::new("placement");
+    let (mut placement, mut runtime) = (Report::new("placement"), Report::new("runtime"));
     let outcome = measure_foundation(&mut foundation, is_wanted)
         .and_then(|()| measure_supply(&mut supply, is_wanted))
-        .and_then(|()| measure_placement(&mut placement, is_wanted));
-    for report in [foundation, supply, placement] {
+        .and_then(|()| measure_placement(&mut placement, is_wanted))
+        .and_then(|()| runtime::measure(&mut runtime, is_wanted));
+    for report in [foundation, supply, placement, runtime] {
         if let Err(why) = report.write() {
             figure::complain(&format!("the report could not be written: {why}"));
             return ExitCode::FAILURE;

@@ -7,6 +7,12 @@ pub fn cpu_ms(pid: u32) -> u64 {
     fields.iter().skip(11).take(4).filter_map(|field| field.parse::<u64>().ok()).sum::<u64>() * 10
 }
 
+/// CPU milliseconds that a process has used itself, whatever its children did.
+pub fn own_cpu_ms(pid: u32) -> u64 {
+    let fields = stat(pid).unwrap_or_default();
+    fields.iter().skip(11).take(2).filter_map(|field| field.parse::<u64>().ok()).sum::<u64>() * 10
+}
+
 /// CPU milliseconds of a process and everything below it.
 pub fn cpu_ms_of_tree(pid: u32) -> u64 {
     cpu_ms(pid) + children(pid).into_iter().map(cpu_ms_of_tree).sum::<u64>()

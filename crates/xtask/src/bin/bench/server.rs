@@ -80,12 +80,23 @@ pub fn bootstrap(database: &str) -> Result<String, String> {
 }
 
 fn get(address: &str, path: &str) -> Option<u16> {
+    ask(address, &format!("GET {path}"), "", "").map(|(status, _)| status)
+}
+
+/// Asks once, on a connection of its own: the verb and the path, whole lines of headers, a body. The status and what was said.
+pub fn ask(address: &str, what: &str, headers: &str, body: &str) -> Option<(u16, String)> {
     let mut stream = TcpStream::connect(address).ok()?;
+    stream.set_nodelay(true).ok()?;
     stream.set_read_timeout(Some(Duration::from_secs(5))).ok()?;
-    write!(stream, "GET {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n").ok()?;
+    let length = body.len();
+    let head =
+        format!("{what} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\nContent-Length: {length}\r\n{headers}");
+    stream.write_all(format!("{head}\r\n{body}").as_bytes()).ok()?;
     let mut answer = String::new();
     stream.read_to_string(&mut answer).ok()?;
-    answer.split_whitespace().nth(1)?.parse().ok()
+    let status = answer.split_whitespace().nth(1)?.parse().ok()?;
+    let said = answer.split_once("\r\n\r\n").map_or("", |(_, said)| said).to_owned();
+    Some((status, said))
 }
 
 /// Resident memory of the platform with its simulated fleet, after ten quiet seconds.
