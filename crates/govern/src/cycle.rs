@@ -1,0 +1,294 @@
+//! One scheduling cycle: takes the next workloads of all queues, plans each of them, and goes through them in order until
+//! every one is admitted, waits for others to go, or waits.
+//!
+//! ```text
+//!   heads ──▶ plan each on what is used now ──▶ in order ──▶ still fits? ──▶ admitted
+//!                flavors, victims, fewer pods      │             │ no  ──▶ back to the queue
+//!                                                  │             └ victims ──▶ told to go, waits for them
+//!                                                  └ classical: near quota, priority, age; fair: a tournament
+//! ```
+//!
+//! All state is in [`Scheduler`], which events change: a workload comes, changes, ends. A cycle returns what it decided as
+//! data, and what it decided is in the state already; nobody is stopped here, and the time is what the caller says it is.
+
+pub mod book;
+pub mod bracket;
+mod plan;
+mod run;
+
+use crate::{
+    amount::Amount,
+    flavors::{Assignment, Blocked, Flavor, Offer, PodSet, Undeclared},
+    preempt::{AnyPlace, Place, PreemptionRules, QueuePolicy, Victim},
+    share::{Resource, Shares},
+    tree::{FlavorResource, NodeIx, Tree, Usage},
+    workload::{Running, Workload, WorkloadIx},
+};
+use book::{Book, Pending, PendingIx, ShapeIx, Where};
+use std::{collections::BTreeMap, sync::Arc};
+
+/// What changes rarely: quotas, flavors and policies.
+#[derive(Debug, Clone)]
+pub struct Estate {
+    /// The quotas.
+    pub tree: Tree,
+    /// How shares are measured in it.
+    pub shares: Shares,
+    /// All flavors; one that is nothing is named by a queue and does not exist.
+    pub catalog: Vec<Option<Flavor>>,
+    /// What each queue offers, by node.
+    pub offers: Vec<Offer>,
+    /// What each queue may take from others, by node.
+    pub policies: Vec<QueuePolicy>,
+    /// The resource that counts pods, if there is one.
+    pub pods: Option<Resource>,
+}
+
+/// How cycles go about it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Profile {
+    /// How many workloads of one queue a cycle looks at, at most. Those after the first are planned on what is used once
+    /// the earlier ones are counted.
+    pub heads_per_queue: u32,
+    /// Whether a workload that allows it may start with fewer pods.
+    pub partial_admission: bool,
+    /// Whether a workload whose victims were promised to another one is planned again.
+    pub replan_on_overlap: bool,
+    /// Whether a workload that waits for quota and can tell nobody to go keeps others from that quota for the cycle, where
+    /// its queue could not take it back.
+    pub reserve_for_blocked: bool,
+    /// Whether a workload may be admitted into quota that a victim of the same cycle has not given back yet. Then more can
+    /// be used than there is, until the victim is gone.
+    pub admit_before_gone: bool,
+    /// Whether a workload for which others were told to go comes before all others, so that nobody takes what was freed for
+    /// it. Else it can happen that it tells the same ones to go again and again.
+    pub preemptors_first: bool,
+    /// Whether workloads that ask for the same are parked together.
+    pub park_by_class: bool,
+    /// What happens to resources that a queue does not offer.
+    pub undeclared: Undeclared,
+    /// How victims are chosen; with fair shares, the order of a cycle is fair, too.
+    pub rules: PreemptionRules,
+}
+
+impl Profile {
+    /// As Kueue does it: one head of each queue.
+    #[must_use]
+    pub const fn kueue(rules: PreemptionRules) -> Self {
+        Self {
+            heads_per_queue: 1,
+            partial_admission: true,
+            replan_on_overlap: true,
+            reserve_for_blocked: true,
+            admit_before_gone: true,
+            preemptors_first: false,
+            park_by_class: true,
+            undeclared: Undeclared::Block,
+            rules,
+        }
+    }
+
+    /// Our own: as many heads as it takes to find something to do, within bounds, and never more in use than there is.
+    #[must_use]
+    pub const fn own(rules: PreemptionRules) -> Self {
+        Self { heads_per_queue: 64, admit_before_gone: false, preemptors_first: true, ..Self::kueue(rules) }
+    }
+}
+
+/// A workload that wants a place.
+#[derive(Debug, Clone, Copy)]
+pub struct Placing<'a> {
+    /// Which one.
+    pub pending: PendingIx,
+    /// What it asks for.
+    pub pod_sets: &'a [PodSet],
+    /// Which flavors it would get.
+    pub assignment: &'a Assignment,
+}
+
+/// Where things run. Quota alone admits nothing: there must be a place, too.
+pub trait Floor {
+    /// Somebody to ask whether there is a place, with some workloads gone.
+    fn place<'p>(&'p mut self, asked: &Placing<'_>) -> Box<dyn Place + 'p>;
+    /// Whether there would be a place if nothing else ran.
+    fn is_possible(&mut self, asked: &Placing<'_>) -> bool;
+    /// For the rest of the cycle this one has its place, and these are gone from theirs.
+    fn occupy(&mut self, asked: &Placing<'_>, gone: &[WorkloadIx]);
+}
+
+/// Everything finds a place.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct AnyFloor;
+
+impl Floor for AnyFloor {
+    fn place<'p>(&'p mut self, _: &Placing<'_>) -> Box<dyn Place + 'p> {
+        Box::new(AnyPlace)
+    }
+    fn is_possible(&mut self, _: &Placing<'_>) -> bool {
+        true
+    }
+    fn occupy(&mut self, _: &Placing<'_>, _: &[WorkloadIx]) {}
+}
+
+/// Why a workload waits, in one word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Why {
+    /// No flavor suits, or it asks for too much: see there.
+    Blocked(Blocked),
+    /// Others were told to go for it.
+    WaitingForPreempted,
+    /// It may not be in this queue, or asks for what it must not.
+    Misconfigured,
+    /// A check outside has to say yes first.
+    PendingEvaluation,
+    /// Others would have to go, but it must not tell them, for now.
+    Gated,
+}
+
+/// What was decided about a workload.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Verdict {
+    /// It has its quota.
+    Admitted {
+        /// Its place among what runs.
+        workload: WorkloadIx,
+        /// What it got.
+        assignment: Assignment,
+    },
+    /// Others are told to go for it.
+    Preempting {
+        /// What it will get.
+        assignment: Assignment,
+        /// Who is told.
+        victims: Vec<Victim>,
+    },
+    /// It waits.
+    Waiting {
+        /// For what.
+        why: Why,
+        /// How far its plan came, where there was one.
+        assignment: Option<Assignment>,
+    },
+}
+
+/// A decision of a cycle.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Decision {
+    /// About this one.
+    pub pending: PendingIx,
+    /// In this queue.
+    pub queue: NodeIx,
+    /// What.
+    pub verdict: Verdict,
+    /// Where it waits now; nothing for one that waits no more.
+    pub at: Option<Where>,
+}
+
+/// All that waits and runs.
+#[derive(Debug, Clone)]
+pub struct Scheduler {
+    estate: Estate,
+    profile: Profile,
+    shapes: Vec<Arc<[PodSet]>>,
+    known_shapes: BTreeMap<Arc<[PodSet]>, ShapeIx>,
+    usage: Usage,
+    running: Running,
+    book: Book,
+}
+
+impl Scheduler {
+    /// Nothing waits or runs.
+    #[must_use]
+    pub fn new(estate: Estate, profile: Profile) -> Self {
+        let usage = estate.tree.unused();
+        let book = Book::new(profile.park_by_class);
+        Self { estate, profile, shapes: vec![], known_shapes: BTreeMap::new(), usage, running: Running::new(), book }
+    }
+
+    /// What changes rarely.
+    #[must_use]
+    pub const fn estate(&self) -> &Estate {
+        &self.estate
+    }
+
+    /// What is used.
+    #[must_use]
+    pub const fn usage(&self) -> &Usage {
+        &self.usage
+    }
+
+    /// What runs.
+    #[must_use]
+    pub const fn running(&self) -> &Running {
+        &self.running
+    }
+
+    /// What waits.
+    #[must_use]
+    pub const fn book(&self) -> &Book {
+        &self.book
+    }
+
+    /// What waits, to submit to it or change it.
+    pub const fn book_mut(&mut self) -> &mut Book {
+        &mut self.book
+    }
+
+    /// The number of what a workload asks for; the same for the same.
+    pub fn shape(&mut self, pod_sets: &[PodSet]) -> ShapeIx {
+        if let Some(known) = self.known_shapes.get(pod_sets) {
+            return *known;
+        }
+        let shape = ShapeIx(u32::try_from(self.shapes.len()).unwrap_or(u32::MAX));
+        let pod_sets: Arc<[PodSet]> = pod_sets.into();
+        self.shapes.push(Arc::clone(&pod_sets));
+        self.known_shapes.insert(pod_sets, shape);
+        shape
+    }
+
+    fn pod_sets(&self, pending: PendingIx) -> &[PodSet] {
+        let shape = self.book.get(pending).map(|pending| pending.shape.0 as usize);
+        shape.and_then(|shape| self.shapes.get(shape)).map_or(&[], |pod_sets| pod_sets)
+    }
+
+    /// A workload waits.
+    pub fn submit(&mut self, pending: Pending) -> PendingIx {
+        self.book.submit(pending)
+    }
+
+    /// A workload runs that was admitted elsewhere.
+    pub fn start(&mut self, workload: Workload) -> WorkloadIx {
+        workload.charge(&self.estate.tree, &mut self.usage);
+        self.running.add(workload)
+    }
+
+    /// A workload runs no more; whoever waits around it is looked at again.
+    pub fn end(&mut self, place: WorkloadIx) -> Option<Workload> {
+        let workload = self.running.remove(place)?;
+        workload.refund(&self.estate.tree, &mut self.usage);
+        self.book.wake_around(&self.estate.tree, workload.queue);
+        Some(workload)
+    }
+
+    /// Quotas, flavors or policies have changed; nodes and what is counted keep their numbers. Whatever waits is looked at
+    /// again. What runs stays, even where more is used now than there is.
+    pub fn set_estate(&mut self, estate: Estate) {
+        self.usage = estate.tree.unused();
+        self.running.iter().for_each(|(_, workload)| workload.charge(&estate.tree, &mut self.usage));
+        for queue in estate.tree.nodes().filter(|node| estate.tree.is_queue(*node)) {
+            self.book.offer_changed(queue);
+        }
+        self.estate = estate;
+    }
+
+    /// One cycle, at this time in seconds.
+    pub fn step(&mut self, now: i64, floor: &mut dyn Floor) -> Vec<Decision> {
+        run::Run::new(self, now, floor).go()
+    }
+}
+
+/// So much of each of these, added up in one list.
+pub(crate) type Asked = [(FlavorResource, Amount)];
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,474 @@
+//! The book of what waits: for each queue, who is next, who cannot be admitted until something changes, and who is held.
+//!
+//! Workloads that ask for the same with the same priority are a class. When one of a class turned out not to fit, none of the
+//! class does, so the whole class is parked at once and woken at once, whatever its size. Nothing here looks at quotas; the
+//! cycle says what came of a workload, and whoever changes quotas or ends workloads says which queues to wake.
+//!
+//! ```text
+//!             submit            pop                 requeue: at once
+//!   (caller) ──────▶ active ─────────▶ in flight ───────────────────▶ active
+//!                      ▲                   │ requeue: once something changes
+//!                      └──── wake ──── parked
+//! ```
+
+use crate::{
+    flavors::Progress,
+    order::{Key, Order, Waiting},
+    places,
+    tree::{NodeIx, Tree},
+};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A workload that waits, as its place in a [`Book`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PendingIx(pub u32);
+
+/// What a workload asks for, as its place in a list of all different such things.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ShapeIx(pub u32);
+
+/// What keeps a workload from being looked at, other than quota.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Bar {
+    /// A check outside said no, or not yet.
+    FailedChecks,
+    /// The queue does not take workloads from where this one comes.
+    NotAllowedHere,
+    /// What it asks for is against a rule of where it comes from.
+    Invalid,
+}
+
+/// A workload that waits.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Pending {
+    /// In this queue.
+    pub queue: NodeIx,
+    /// Where it stands in it.
+    pub waiting: Waiting,
+    /// What it asks for.
+    pub shape: ShapeIx,
+    /// What keeps it from being looked at.
+    pub bar: Option<Bar>,
+    /// Nobody may be told to go for it, for now.
+    pub may_not_preempt: bool,
+}
+
+/// Whether the first of a queue holds up the others.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Strategy {
+    /// No: who cannot be admitted steps aside.
+    #[default]
+    BestEffort,
+    /// Yes.
+    Strict,
+}
+
+/// What came of a workload that a cycle looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Requeue {
+    /// No flavor fits, nor would with others gone.
+    NoFit,
+    /// Others would have to go, and nobody may be told to.
+    NoCandidates,
+    /// Others were told to go.
+    PendingPreemption,
+    /// It would have fitted, but another one was faster.
+    Skipped,
+    /// Others would have to go, but it must not tell them, for now.
+    Gated,
+    /// The queue does not take it.
+    NotAllowedHere,
+    /// It could not be looked at.
+    Barred,
+}
+
+/// Where a workload is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Where {
+    /// It is looked at when its turn comes.
+    Active,
+    /// A cycle looks at it now.
+    InFlight,
+    /// It waits for a change.
+    Parked,
+    /// Somebody holds it.
+    Held,
+}
+
+type Class = (ShapeIx, i64);
+
+#[derive(Debug, Clone)]
+struct Slot {
+    pending: Pending,
+    key: Key,
+    // A workload of a class that is parked is active here: the class says that it is parked.
+    at: Where,
+    // Where the last search for flavors stopped, in which cycle and at which state of the queue.
+    progress: Option<(Progress, u64, u64)>,
+}
+
+#[derive(Debug, Clone, Default)]
+struct Members {
+    all: BTreeSet<(Key, PendingIx)>,
+    parked: bool,
+}
+
+#[derive(Debug, Clone, Default)]
+struct Line {
+    strategy: Strategy,
+    order: Order,
+    stopped: bool,
+    classes: BTreeMap<Class, Members>,
+    // The first of each class that is not parked.
+    fronts: BTreeSet<(Key, Class)>,
+    // Parked one by one.
+    alone: BTreeSet<(Key, PendingIx)>,
+    // Waits for others to go that were told to. Where the first does not hold up the others it stays first all the same.
+    preemptor: Option<PendingIx>,
+    popped: u64,
+    woken: u64,
+    generation: u64,
+}
+
+/// What waits, in all queues.
+#[derive(Debug, Clone, Default)]
+pub struct Book {
+    slots: Vec<Option<Slot>>,
+    free: Vec<u32>,
+    lines: Vec<Line>,
+    cycle: u64,
+    // Whether workloads of one class are parked together.
+    by_class: bool,
+}
+
+impl Line {
+    fn put(&mut self, class: Class, key: Key, place: PendingIx) {
+        let members = self.classes.entry(class).or_default();
+        let before = members.all.first().copied();
+        members.all.insert((key, place));
+        let parked = members.parked;
+        self.front_changed(class, before, parked);
+    }
+
+    fn take(&mut self, class: Class, key: Key, place: PendingIx) -> bool {
+        let Some(members) = self.classes.get_mut(&class) else { return false };
+        let before = members.all.first().copied();
+        let found = members.all.remove(&(key, place));
+        let (empty, parked) = (members.all.is_empty(), members.parked);
+        self.front_changed(class, before, parked);
+        // A class that is parked is remembered without members: the next of it will not fit either.
+        if empty && !parked {
+            self.classes.remove(&class);
+        }
+        found
+    }
+
+    fn front_changed(&mut self, class: Class, before: Option<(Key, PendingIx)>, parked: bool) {
+        let now = self.classes.get(&class).and_then(|members| members.all.first().copied());
+        if before == now || parked {
+            return;
+        }
+        if let Some((key, _)) = before {
+            self.fronts.remove(&(key, class));
+        }
+        if let Some((key, _)) = now {
+            self.fronts.insert((key, class));
+        }
+    }
+
+    fn park(&mut self, class: Class) {
+        let members = self.classes.entry(class).or_default();
+        members.parked = true;
+        if let Some((key, _)) = members.all.first() {
+            self.fronts.remove(&(*key, class));
+        }
+    }
+
+    fn wake(&mut self) {
+        let Self { classes, fronts, .. } = self;
+        classes.retain(|class, members| {
+            if std::mem::replace(&mut members.parked, false)
+                && let Some((key, _)) = members.all.first()
+            {
+                fronts.insert((*key, *class));
+            }
+            !members.all.is_empty()
+        });
+    }
+}
+
+impl Book {
+    /// Nothing waits. `by_class`: workloads that ask for the same are parked together.
+    #[must_use]
+    pub fn new(by_class: bool) -> Self {
+        Self { by_class, ..Self::default() }
+    }
+
+    fn line(&mut self, queue: NodeIx) -> &mut Line {
+        let at = queue.0 as usize;
+        if self.lines.len() <= at {
+            self.lines.resize(at + 1, Line::default());
+        }
+        &mut self.lines[at]
+    }
+
+    fn slot(&self, place: PendingIx) -> Option<&Slot> {
+        self.slots.get(place.0 as usize)?.as_ref()
+    }
+
+    fn slot_mut(&mut self, place: PendingIx) -> Option<&mut Slot> {
+        self.slots.get_mut(place.0 as usize)?.as_mut()
+    }
+
+    /// Says how a queue's workloads line up. To be said before any wait in it.
+    pub fn set_queue(&mut self, queue: NodeIx, strategy: Strategy, order: Order) {
+        let line = self.line(queue);
+        (line.strategy, line.order) = (strategy, order);
+    }
+
+    /// Stops a queue, or lets it go on: a queue that is stopped gives nothing to a cycle.
+    pub fn set_stopped(&mut self, queue: NodeIx, stopped: bool) {
+        self.line(queue).stopped = stopped;
+    }
+
+    /// Whether a queue is stopped.
+    #[must_use]
+    pub fn is_stopped(&self, queue: NodeIx) -> bool {
+        self.lines.get(queue.0 as usize).is_some_and(|line| line.stopped)
+    }
+
+    /// How a queue's first treats the others.
+    #[must_use]
+    pub fn strategy(&self, queue: NodeIx) -> Strategy {
+        self.lines.get(queue.0 as usize).map_or(Strategy::BestEffort, |line| line.strategy)
+    }
+
+    /// One more waits. It waits parked where others that ask for the same are.
+    pub fn submit(&mut self, pending: Pending) -> PendingIx {
+        let queue = pending.queue;
+        let key = self.line(queue).order.key(&pending.waiting);
+        let slot = Slot { pending, key, at: Where::Held, progress: None };
+        let place = PendingIx(places::put(&mut self.slots, &mut self.free, slot));
+        self.release(place);
+        place
+    }
+
+    /// One waits no more.
+    pub fn withdraw(&mut self, place: PendingIx) -> Option<Pending> {
+        self.step_out(place);
+        let slot = places::take(&mut self.slots, &mut self.free, place.0)?;
+        let line = self.line(slot.pending.queue);
+        line.preemptor = line.preemptor.filter(|preemptor| *preemptor != place);
+        Some(slot.pending)
+    }
+
+    /// Changes a workload, its priority or what it asks for, and gives it its new place. Its queue stays.
+    pub fn change(&mut self, place: PendingIx, change: impl FnOnce(&mut Pending)) {
+        let held = self.place_of(place) == Some(Where::Held);
+        self.step_out(place);
+        let Some(slot) = self.slot_mut(place) else { return };
+        let queue = slot.pending.queue;
+        change(&mut slot.pending);
+        slot.pending.queue = queue;
+        slot.progress = None;
+        let waiting = slot.pending.waiting;
+        let key = self.line(queue).order.key(&waiting);
+        if let Some(slot) = self.slot_mut(place) {
+            slot.key = key;
+        }
+        if !held {
+            self.release(place);
+        }
+    }
+
+    /// Holds a workload: it is not looked at until it is released.
+    pub fn hold(&mut self, place: PendingIx) {
+        self.step_out(place);
+    }
+
+    /// Lets a held workload wait for its turn again.
+    pub fn release(&mut self, place: PendingIx) {
+        let Some(slot) = self.slot(place).filter(|slot| slot.at == Where::Held) else { return };
+        let (queue, key, class) = (slot.pending.queue, slot.key, class_of(&slot.pending));
+        self.line(queue).put(class, key, place);
+        self.set_place(place, Where::Active);
+    }
+
+    // Out of its line; held from then on.
+    fn step_out(&mut self, place: PendingIx) {
+        let Some(slot) = self.slot(place) else { return };
+        let (queue, key, class) = (slot.pending.queue, slot.key, class_of(&slot.pending));
+        let line = self.line(queue);
+        if !line.take(class, key, place) {
+            line.alone.remove(&(key, place));
+        }
+        self.set_place(place, Where::Held);
+    }
+
+    fn set_place(&mut self, place: PendingIx, at: Where) {
+        if let Some(slot) = self.slot_mut(place) {
+            slot.at = at;
+        }
+    }
+
+    /// Starts a cycle: what is woken from now on was woken after the cycle looked.
+    pub fn begin_cycle(&mut self) {
+        self.cycle += 1;
+    }
+
+    /// Takes out the next workload of a queue.
+    pub fn pop(&mut self, queue: NodeIx) -> Option<PendingIx> {
+        let cycle = self.cycle;
+        if self.lines.get(queue.0 as usize)?.stopped {
+            return None;
+        }
+        let line = self.line(queue);
+        line.popped = cycle;
+        let first = line.fronts.first().and_then(|(key, class)| {
+            let (_, place) = line.classes.get(class)?.all.first()?;
+            Some((*class, *key, *place))
+        });
+        let sticky = line.preemptor.filter(|_| line.strategy == Strategy::BestEffort);
+        let sticky = sticky.and_then(|place| {
+            let slot = self.slot(place).filter(|_| self.place_of(place) == Some(Where::Active))?;
+            Some((class_of(&slot.pending), slot.key, place))
+        });
+        let (class, key, place) = sticky.or(first)?;
+        self.line(queue).take(class, key, place);
+        self.set_place(place, Where::InFlight);
+        Some(place)
+    }
+
+    /// Puts back a workload that was taken out and not looked at.
+    pub fn put_back(&mut self, place: PendingIx) {
+        if self.place_of(place) == Some(Where::InFlight) {
+            self.set_place(place, Where::Held);
+            self.release(place);
+        }
+    }
+
+    /// Whether a workload of which this came waits for a change, rather than for its next turn.
+    #[must_use]
+    pub fn parks(&self, queue: NodeIx, why: Requeue) -> bool {
+        match self.strategy(queue) {
+            Strategy::Strict => why == Requeue::NotAllowedHere,
+            Strategy::BestEffort => !matches!(why, Requeue::PendingPreemption | Requeue::Skipped),
+        }
+    }
+
+    /// Puts back a workload that a cycle looked at, and says where it waits now. `progress`: where the search for flavors
+    /// stopped, if it did not look at all of them; then the next cycle goes on from there.
+    pub fn requeue(&mut self, place: PendingIx, why: Requeue, progress: Option<Progress>) -> Option<Where> {
+        let (cycle, by_class) = (self.cycle, self.by_class);
+        let slot = self.slot(place).filter(|slot| slot.at == Where::InFlight)?;
+        let (queue, key, class) = (slot.pending.queue, slot.key, class_of(&slot.pending));
+        let at_once = !self.parks(queue, why);
+        let line = self.line(queue);
+        if why == Requeue::PendingPreemption {
+            line.preemptor = Some(place);
+        } else {
+            line.preemptor = line.preemptor.filter(|preemptor| *preemptor != place);
+        }
+        let at_once = at_once || line.woken >= line.popped || progress.is_some();
+        let generation = line.generation;
+        let together =
+            by_class && line.strategy == Strategy::BestEffort && matches!(why, Requeue::NoFit | Requeue::NoCandidates);
+        if at_once || together {
+            line.put(class, key, place);
+        } else {
+            line.alone.insert((key, place));
+        }
+        if together && !at_once {
+            line.park(class);
+        }
+        let slot = self.slot_mut(place)?;
+        slot.at = if at_once || together { Where::Active } else { Where::Parked };
+        slot.progress = progress.map(|progress| (progress, cycle, generation));
+        self.place_of(place)
+    }
+
+    /// Lets all that is parked in a queue be looked at again, because something changed that may let it in.
+    pub fn wake(&mut self, queue: NodeIx) {
+        let cycle = self.cycle;
+        let line = self.line(queue);
+        line.woken = cycle;
+        line.wake();
+        for (key, place) in std::mem::take(&mut line.alone) {
+            let Some(class) = self.slot(place).map(|slot| class_of(&slot.pending)) else { continue };
+            self.line(queue).put(class, key, place);
+            self.set_place(place, Where::Active);
+        }
+    }
+
+    /// The same for all queues that share a root with this node.
+    pub fn wake_around(&mut self, tree: &Tree, node: NodeIx) {
+        let mut below = vec![tree.root(node)];
+        while let Some(node) = below.pop() {
+            below.extend(tree.children(node));
+            if tree.is_queue(node) {
+                self.wake(node);
+            }
+        }
+    }
+
+    /// Says that what a queue offers has changed: searches for flavors start from the first again.
+    pub fn offer_changed(&mut self, queue: NodeIx) {
+        self.line(queue).generation += 1;
+        self.wake(queue);
+    }
+
+    /// Where the last search stopped, as long as that is still of use: it was made in the last cycle, and the queue offers
+    /// the same.
+    #[must_use]
+    pub fn progress(&self, place: PendingIx) -> Option<&Progress> {
+        let slot = self.slot(place)?;
+        let (progress, cycle, generation) = slot.progress.as_ref()?;
+        let line = self.lines.get(slot.pending.queue.0 as usize)?;
+        (line.generation == *generation && self.cycle <= *cycle + 1).then_some(progress)
+    }
+
+    /// A workload that waits.
+    #[must_use]
+    pub fn get(&self, place: PendingIx) -> Option<&Pending> {
+        self.slot(place).map(|slot| &slot.pending)
+    }
+
+    /// Whether a workload waits for others to go that were told to go for it.
+    #[must_use]
+    pub fn is_preemptor(&self, place: PendingIx) -> bool {
+        let line = self.slot(place).and_then(|slot| self.lines.get(slot.pending.queue.0 as usize));
+        line.is_some_and(|line| line.preemptor == Some(place))
+    }
+
+    /// Where a workload is.
+    #[must_use]
+    pub fn place_of(&self, place: PendingIx) -> Option<Where> {
+        let slot = self.slot(place)?;
+        let line = self.lines.get(slot.pending.queue.0 as usize)?;
+        let parked = line.classes.get(&class_of(&slot.pending)).is_some_and(|members| members.parked);
+        Some(if slot.at == Where::Active && parked { Where::Parked } else { slot.at })
+    }
+
+    /// All that wait in a queue and are not held, with where they are, in the order in which they would be looked at.
+    #[must_use]
+    pub fn line_up(&self, queue: NodeIx) -> Vec<(PendingIx, Where)> {
+        let Some(line) = self.lines.get(queue.0 as usize) else { return vec![] };
+        let mut all: Vec<(Key, PendingIx)> = line.alone.iter().copied().collect();
+        line.classes.values().for_each(|members| all.extend(&members.all));
+        all.sort_unstable();
+        all.into_iter().filter_map(|(_, place)| Some((place, self.place_of(place)?))).collect()
+    }
+
+    /// Queues in which somebody is next.
+    pub fn ready(&self) -> impl Iterator<Item = NodeIx> + '_ {
+        let ready = |line: &Line| !line.stopped && !line.fronts.is_empty();
+        (0_u32..).zip(&self.lines).filter(move |(_, line)| ready(line)).map(|(node, _)| NodeIx(node))
+    }
+}
+
+const fn class_of(pending: &Pending) -> Class {
+    (pending.shape, pending.waiting.priority)
+}
+
+#[cfg(test)]
+mod tests;

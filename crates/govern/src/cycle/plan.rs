@@ -1,0 +1,178 @@
+//! The plan for one workload: its flavors, who would have to go, and how many pods, on a given usage.
+
+use super::{Estate, Floor, Placing, Profile, book::Pending, book::PendingIx};
+use crate::{
+    amount::Amount,
+    flavors::{
+        Assigner, Assignment, Blocked, Nominated, Oracle, PodSet, Possibility, Progress, Reason, Request,
+        mode::{Mode, lowest_subtree, preempts_while_borrowing},
+        reduce::{Span, largest},
+    },
+    preempt::{AnyPlace, Asking, Cut, Place, Scene, Victim, search},
+    tree::{FlavorResource, NodeIx, Usage},
+    workload::Running,
+};
+
+/// Flavors, and who would have to go.
+#[derive(Debug, Clone)]
+pub(super) struct Plan {
+    pub(super) assignment: Assignment,
+    pub(super) victims: Vec<Victim>,
+}
+
+/// What a plan is made from.
+#[derive(Clone, Copy)]
+pub(super) struct Planner<'a> {
+    pub(super) estate: &'a Estate,
+    pub(super) profile: &'a Profile,
+    pub(super) running: &'a Running,
+    pub(super) now: i64,
+    pub(super) place: PendingIx,
+    pub(super) pending: &'a Pending,
+    pub(super) pod_sets: &'a [PodSet],
+    pub(super) progress: Option<&'a Progress>,
+}
+
+/// What a victim gives up.
+pub(super) fn given_up(running: &Running, victim: &Victim) -> Vec<(FlavorResource, Amount)> {
+    let Some(workload) = running.get(victim.workload) else { return vec![] };
+    match (victim.cut, &workload.elastic) {
+        (Cut::Shrink { units }, Some(elastic)) => {
+            elastic.unit.iter().map(|(what, much)| (*what, much.times(i64::from(units)))).collect()
+        }
+        _ => workload.usage.clone(),
+    }
+}
+
+/// Takes away what victims give up.
+pub(super) fn without(estate: &Estate, running: &Running, usage: &mut Usage, victims: &[Victim]) {
+    for victim in victims {
+        for (what, much) in given_up(running, victim) {
+            usage.remove(&estate.tree, victim.queue, what, much);
+        }
+    }
+}
+
+/// Puts it back, in the opposite order.
+pub(super) fn with_again(estate: &Estate, running: &Running, usage: &mut Usage, victims: &[Victim]) {
+    for victim in victims.iter().rev() {
+        for (what, much) in given_up(running, victim).into_iter().rev() {
+            usage.add(&estate.tree, victim.queue, what, much);
+        }
+    }
+}
+
+impl Oracle for Planner<'_> {
+    fn possibility(
+        &mut self,
+        usage: &mut Usage,
+        queue: NodeIx,
+        what: FlavorResource,
+        more: Amount,
+    ) -> (Possibility, u32) {
+        let tree = &self.estate.tree;
+        let victims = self.victims(usage, &[(what, more)], &[what], &mut AnyPlace);
+        if victims.is_empty() {
+            return (Possibility::NoCandidates, lowest_subtree(tree, usage, queue, what, more).0);
+        }
+        without(self.estate, self.running, usage, &victims);
+        let (level, _) = lowest_subtree(tree, usage, queue, what, more);
+        with_again(self.estate, self.running, usage, &victims);
+        let own = victims.iter().any(|victim| victim.queue == queue);
+        (if own { Possibility::Preempt } else { Possibility::Reclaim }, level)
+    }
+}
+
+impl Planner<'_> {
+    fn victims(
+        &self,
+        usage: &mut Usage,
+        request: &super::Asked,
+        contested: &[FlavorResource],
+        place: &mut dyn Place,
+    ) -> Vec<Victim> {
+        let estate = self.estate;
+        let mut scene = Scene {
+            tree: &estate.tree,
+            shares: &estate.shares,
+            usage,
+            running: self.running,
+            policies: &estate.policies,
+            rules: &self.profile.rules,
+            now: self.now,
+        };
+        let asking = Asking {
+            queue: self.pending.queue,
+            priority: self.pending.waiting.priority,
+            queued_at: self.pending.waiting.queued_at,
+            request,
+            contested,
+        };
+        search(&mut scene, &asking, place).map_or(vec![], |plan| plan.victims)
+    }
+
+    /// The best plan on this usage: whole if that can be, else with as many pods as can be. Leaves the usage as it was.
+    pub(super) fn make(&self, usage: &mut Usage, floor: &mut dyn Floor, only: Option<&Nominated>) -> Plan {
+        let whole = self.try_counts(usage, floor, only, None);
+        if whole.assignment.mode == Mode::Fit || !whole.victims.is_empty() || !self.profile.partial_admission {
+            return whole;
+        }
+        let span = |set: &PodSet| Span { full: set.count, least: set.least.unwrap_or(set.count).min(set.count) };
+        let spans: Vec<Span> = self.pod_sets.iter().map(span).collect();
+        let fewer = largest(&spans, |counts| {
+            let plan = self.try_counts(usage, floor, only, Some(counts));
+            (plan.assignment.mode == Mode::Fit || !plan.victims.is_empty()).then_some(plan)
+        });
+        fewer.unwrap_or(whole)
+    }
+
+    fn try_counts(
+        &self,
+        usage: &mut Usage,
+        floor: &mut dyn Floor,
+        only: Option<&Nominated>,
+        counts: Option<&[u32]>,
+    ) -> Plan {
+        let (estate, queue) = (self.estate, self.pending.queue);
+        let nothing = QueueNothing::default();
+        let policy = estate.policies.get(queue.0 as usize).copied().unwrap_or_default();
+        let assigner = Assigner {
+            tree: &estate.tree,
+            queue,
+            offer: estate.offers.get(queue.0 as usize).unwrap_or(&nothing),
+            catalog: &estate.catalog,
+            pods: estate.pods,
+            undeclared: self.profile.undeclared,
+            preempts_while_borrowing: preempts_while_borrowing(&policy, &self.profile.rules),
+        };
+        let progress = self.progress.filter(|_| only.is_none());
+        let request = Request { pod_sets: self.pod_sets, counts, progress, only };
+        let mut assignment = assigner.assign(usage, &mut { *self }, request);
+        self.check_place(floor, &mut assignment);
+        if assignment.mode != Mode::Preempt {
+            return Plan { assignment, victims: vec![] };
+        }
+        let mut contested: Vec<FlavorResource> = assignment.contested().collect();
+        contested.sort_unstable();
+        contested.dedup();
+        let asked = Placing { pending: self.place, pod_sets: self.pod_sets, assignment: &assignment };
+        let victims = self.victims(usage, &assignment.usage, &contested, &mut *floor.place(&asked));
+        Plan { assignment, victims }
+    }
+
+    // What has quota and no place needs others to go; what would have no place even alone cannot be.
+    fn check_place(&self, floor: &mut dyn Floor, assignment: &mut Assignment) {
+        let (pending, pod_sets) = (self.place, self.pod_sets);
+        if assignment.mode == Mode::Fit && !floor.place(&Placing { pending, pod_sets, assignment }).is_found() {
+            assignment.set_mode(Mode::Preempt);
+        }
+        if assignment.mode == Mode::Preempt && !floor.is_possible(&Placing { pending, pod_sets, assignment }) {
+            assignment.set_mode(Mode::NoFit);
+            assignment.blocked = Some(Blocked::NoPlace);
+            assignment.pod_sets.iter_mut().for_each(|set| set.reasons.push(Reason::NoPlace));
+        }
+    }
+}
+
+// What a queue offers of which nobody said anything.
+type QueueNothing = crate::flavors::Offer;

@@ -1,0 +1,407 @@
+//! The run of one cycle. Each workload that is looked at changes what the later ones see: what was admitted is used, what was
+//! promised to one is not given to another, and quota that a workload waits for is kept from those behind it.
+
+use super::{
+    Decision, Floor, Placing, Profile, Scheduler, Verdict, Why,
+    book::{Bar, PendingIx, Requeue, Strategy},
+    bracket::{Bracket, Contender},
+    plan::{Plan, Planner, with_again, without},
+};
+use crate::{
+    amount::Amount,
+    flavors::{Assignment, Blocked, Nominated, Progress, mode::Mode},
+    order::{Waiting, among_queues},
+    preempt::{Cut, Part, Takes, Victim},
+    tree::{FlavorResource, NodeIx, Usage},
+    workload::{Workload, WorkloadIx},
+};
+use std::{
+    cmp::Reverse,
+    collections::{BTreeMap, BinaryHeap},
+};
+
+// The next workload of a queue, and its plan.
+struct Entry {
+    pending: PendingIx,
+    waiting: Waiting,
+    first: bool,
+    plan: Plan,
+}
+
+pub(super) struct Run<'s> {
+    scheduler: &'s mut Scheduler,
+    floor: &'s mut dyn Floor,
+    now: i64,
+    // What is used as the cycle sees it: what was admitted or promised counts, victims are still there.
+    usage: Usage,
+    // The same once the victims are gone; the same usage as long as there are none.
+    after: Option<Usage>,
+    taken: BTreeMap<WorkloadIx, Victim>,
+    // By node: the next workload, and how many the cycle took from there.
+    fronts: Vec<Option<Entry>>,
+    looked: Vec<u32>,
+    admitted: Vec<(usize, PendingIx)>,
+    // Goes back to the front of its queue, but only once the cycle is over: no cycle looks at a workload twice.
+    later: Vec<(usize, Requeue, Option<Progress>)>,
+    decisions: Vec<Decision>,
+}
+
+impl<'s> Run<'s> {
+    pub(super) fn new(scheduler: &'s mut Scheduler, now: i64, floor: &'s mut dyn Floor) -> Self {
+        let nodes = scheduler.estate.tree.nodes().count();
+        Self {
+            usage: scheduler.usage.clone(),
+            scheduler,
+            floor,
+            now,
+            after: None,
+            taken: BTreeMap::new(),
+            fronts: (0..nodes).map(|_| None).collect(),
+            looked: vec![0; nodes],
+            admitted: vec![],
+            later: vec![],
+            decisions: vec![],
+        }
+    }
+
+    pub(super) fn go(mut self) -> Vec<Decision> {
+        self.scheduler.book.begin_cycle();
+        let queues: Vec<NodeIx> = self.scheduler.book.ready().collect();
+        queues.iter().for_each(|queue| self.next(*queue));
+        if self.profile().rules.fair.is_some() {
+            self.fair(&queues);
+        } else {
+            self.classical(&queues);
+        }
+        self.settle();
+        self.decisions
+    }
+
+    const fn profile(&self) -> &Profile {
+        &self.scheduler.profile
+    }
+
+    fn front(&self, queue: NodeIx) -> Option<&Entry> {
+        self.fronts.get(queue.0 as usize)?.as_ref()
+    }
+
+    fn classical(&mut self, queues: &[NodeIx]) {
+        let key = |run: &Self, queue: NodeIx| {
+            let entry = run.front(queue)?;
+            Some(Reverse((!entry.first, among_queues(entry.plan.assignment.level, &entry.waiting), queue)))
+        };
+        let mut heap: BinaryHeap<_> = queues.iter().filter_map(|queue| key(self, *queue)).collect();
+        while let Some(Reverse((_, _, queue))) = heap.pop() {
+            self.look(queue);
+            heap.extend(key(self, queue));
+        }
+    }
+
+    fn fair(&mut self, queues: &[NodeIx]) {
+        let mut bracket = Bracket::new(&self.scheduler.estate.tree);
+        let mut roots: Vec<NodeIx> = queues.iter().map(|queue| self.scheduler.estate.tree.root(*queue)).collect();
+        roots.sort_unstable();
+        roots.dedup();
+        queues.iter().for_each(|queue| self.play(&mut bracket, *queue));
+        for root in roots {
+            while let Some(queue) = bracket.winner(&self.scheduler.estate.tree, root) {
+                self.look(queue);
+                self.play(&mut bracket, queue);
+            }
+        }
+    }
+
+    fn play(&mut self, bracket: &mut Bracket, queue: NodeIx) {
+        let Self { fronts, usage, scheduler, .. } = self;
+        let next = |queue: NodeIx| {
+            let entry = fronts.get(queue.0 as usize)?.as_ref()?;
+            Some(Contender { queue, waiting: entry.waiting, first: entry.first, usage: &entry.plan.assignment.usage })
+        };
+        bracket.play(&scheduler.estate.tree, &scheduler.estate.shares, usage, queue, &next);
+    }
+
+    // Takes the next workload of a queue that can be planned, as long as the cycle may take one.
+    fn next(&mut self, queue: NodeIx) {
+        let at = queue.0 as usize;
+        while self.looked.get(at).is_some_and(|looked| *looked < self.profile().heads_per_queue) {
+            let Some(pending) = self.scheduler.book.pop(queue) else { return };
+            self.looked[at] += 1;
+            let Some(found) = self.scheduler.book.get(pending) else { continue };
+            let (waiting, bar) = (found.waiting, found.bar);
+            match bar {
+                None => {
+                    let plan = self.plan(pending, None, false);
+                    let first = self.profile().preemptors_first && self.scheduler.book.is_preemptor(pending);
+                    self.fronts[at] = plan.map(|plan| Entry { pending, waiting, first, plan });
+                    return;
+                }
+                Some(bar) => {
+                    let (requeue, why) = match bar {
+                        Bar::FailedChecks => (Requeue::Barred, Why::PendingEvaluation),
+                        Bar::NotAllowedHere => (Requeue::NotAllowedHere, Why::Misconfigured),
+                        Bar::Invalid => (Requeue::Barred, Why::Misconfigured),
+                    };
+                    self.wait(queue, pending, requeue, why, None, None);
+                    // Only one that the queue does not take does not hold up the others.
+                    if self.scheduler.book.strategy(queue) == Strategy::Strict && requeue == Requeue::Barred {
+                        return;
+                    }
+                }
+            }
+        }
+    }
+
+    // `after`: on what is used once the victims of the cycle are gone, and without them to take again.
+    fn plan(&mut self, place: PendingIx, only: Option<&Nominated>, after: bool) -> Option<Plan> {
+        let Self { scheduler, floor, usage, after: gone, taken, now, .. } = self;
+        let usage = if after { gone.as_mut().unwrap_or(usage) } else { usage };
+        if after {
+            taken.keys().for_each(|victim| scheduler.running.set_aside(*victim, true));
+        }
+        let pending = scheduler.book.get(place)?;
+        let planner = Planner {
+            estate: &scheduler.estate,
+            profile: &scheduler.profile,
+            running: &scheduler.running,
+            now: *now,
+            place,
+            pending,
+            pod_sets: scheduler.pod_sets(place),
+            progress: scheduler.book.progress(place),
+        };
+        let plan = planner.make(usage, *floor, only);
+        taken.keys().for_each(|victim| scheduler.running.set_aside(*victim, false));
+        Some(plan)
+    }
+
+    // Decides about the next workload of a queue, and takes the one after it.
+    fn look(&mut self, queue: NodeIx) {
+        let Some(entry) = self.fronts[queue.0 as usize].take() else { return };
+        let admitted = self.decide(queue, entry);
+        if admitted || self.scheduler.book.strategy(queue) == Strategy::BestEffort {
+            self.next(queue);
+        }
+    }
+
+    fn decide(&mut self, queue: NodeIx, mut entry: Entry) -> bool {
+        let pending = entry.pending;
+        let fits = self.replan(queue, &mut entry);
+        let Plan { assignment, victims } = entry.plan;
+        let overlaps = self.overlaps(&victims);
+        let short = Why::Blocked(Blocked::WaitingForQuota);
+        match assignment.mode {
+            Mode::NoFit => {
+                let why = Why::Blocked(assignment.blocked.unwrap_or(Blocked::WaitingForQuota));
+                let progress = assignment.progress();
+                self.wait(queue, pending, Requeue::NoFit, why, Some(assignment), progress);
+            }
+            Mode::Preempt if victims.is_empty() => {
+                self.reserve(queue, &assignment);
+                let progress = assignment.progress();
+                self.wait(queue, pending, Requeue::NoCandidates, short, Some(assignment), progress);
+            }
+            Mode::Preempt if self.scheduler.book.get(pending).is_some_and(|found| found.may_not_preempt) => {
+                self.wait(queue, pending, Requeue::Gated, Why::Gated, Some(assignment), None);
+            }
+            Mode::DeferredFit => {
+                self.count(queue, &assignment.usage);
+                let why = Why::WaitingForPreempted;
+                self.wait(queue, pending, Requeue::PendingPreemption, why, Some(assignment), None);
+            }
+            _ if overlaps || !fits => {
+                self.wait(queue, pending, Requeue::Skipped, short, Some(assignment), None);
+            }
+            Mode::Fit if !self.is_free(queue, &assignment) => {
+                self.count(queue, &assignment.usage);
+                let why = Why::WaitingForPreempted;
+                self.wait(queue, pending, Requeue::PendingPreemption, why, Some(assignment), None);
+            }
+            mode => {
+                self.grant(queue, pending, &assignment, &victims);
+                if mode == Mode::Preempt {
+                    let verdict = Verdict::Preempting { assignment, victims };
+                    self.put_back(queue, pending, verdict, Requeue::PendingPreemption, None);
+                    return false;
+                }
+                let Scheduler { estate, usage, .. } = &mut *self.scheduler;
+                assignment.usage.iter().for_each(|(what, much)| usage.add(&estate.tree, queue, *what, *much));
+                self.admitted.push((self.decisions.len(), pending));
+                let verdict = Verdict::Admitted { workload: WorkloadIx(u32::MAX), assignment };
+                self.decisions.push(Decision { pending, queue, verdict, at: None });
+                return true;
+            }
+        }
+        false
+    }
+
+    // Plans again what can no longer be as it was planned, with the same flavors. Says whether the plan can be now.
+    fn replan(&mut self, queue: NodeIx, entry: &mut Entry) -> bool {
+        let again = |run: &mut Self, entry: &mut Entry, after: bool| {
+            let only = entry.plan.assignment.nominated();
+            if let Some(plan) = run.plan(entry.pending, Some(&only), after) {
+                entry.plan = plan;
+            }
+        };
+        if self.profile().replan_on_overlap && self.overlaps(&entry.plan.victims) {
+            again(self, entry, true);
+            if entry.plan.assignment.mode == Mode::Fit {
+                entry.plan.assignment.set_mode(Mode::DeferredFit);
+            }
+        }
+        let mut fits = self.fits(queue, entry);
+        if fits == Err(Misfit::Place) {
+            again(self, entry, false);
+            fits = self.fits(queue, entry);
+        }
+        fits.is_ok()
+    }
+
+    fn overlaps(&self, victims: &[Victim]) -> bool {
+        victims.iter().any(|victim| self.taken.contains_key(&victim.workload))
+    }
+
+    // Whether a plan still holds once all victims of the cycle and its own are gone.
+    fn fits(&mut self, queue: NodeIx, entry: &Entry) -> Result<(), Misfit> {
+        let Self { scheduler, floor, usage, after, taken, .. } = self;
+        let pod_sets = scheduler.pod_sets(entry.pending);
+        let Scheduler { estate, running, .. } = &**scheduler;
+        let Plan { assignment, victims } = &entry.plan;
+        let usage = after.as_mut().unwrap_or(usage);
+        let own: Vec<Victim> = victims.iter().filter(|victim| !taken.contains_key(&victim.workload)).copied().collect();
+        without(estate, running, usage, &own);
+        let room =
+            |(what, much): &(FlavorResource, Amount)| estate.tree.available(usage, queue, *what).or_zero() >= *much;
+        let enough = assignment.usage.iter().all(room);
+        with_again(estate, running, usage, &own);
+        if !enough {
+            return Err(Misfit::Quota);
+        }
+        // A plan that cannot be, with or without a place, need not ask for one.
+        if assignment.mode == Mode::NoFit || (assignment.mode == Mode::Preempt && victims.is_empty()) {
+            return Ok(());
+        }
+        let mut place = floor.place(&Placing { pending: entry.pending, pod_sets, assignment });
+        for victim in &own {
+            let part = if let Cut::Shrink { units } = victim.cut { Part::Units(units) } else { Part::Whole };
+            place.take(victim.workload, part);
+        }
+        if place.is_found() { Ok(()) } else { Err(Misfit::Place) }
+    }
+
+    // Whether there is room now, with the victims of the cycle still there. Without victims there always is.
+    fn is_free(&self, queue: NodeIx, assignment: &Assignment) -> bool {
+        let Scheduler { estate, usage, .. } = &*self.scheduler;
+        let room =
+            |(what, much): &(FlavorResource, Amount)| estate.tree.available(usage, queue, *what).or_zero() >= *much;
+        self.profile().admit_before_gone || self.after.is_none() || assignment.usage.iter().all(room)
+    }
+
+    // From now on a workload counts.
+    fn count(&mut self, queue: NodeIx, asked: &super::Asked) {
+        let tree = &self.scheduler.estate.tree;
+        for (what, much) in asked {
+            self.usage.add(tree, queue, *what, *much);
+            if let Some(after) = &mut self.after {
+                after.add(tree, queue, *what, *much);
+            }
+        }
+    }
+
+    fn grant(&mut self, queue: NodeIx, pending: PendingIx, assignment: &Assignment, victims: &[Victim]) {
+        if !victims.is_empty() {
+            let Scheduler { estate, running, .. } = &*self.scheduler;
+            let after = self.after.get_or_insert_with(|| self.usage.clone());
+            without(estate, running, after, victims);
+            self.taken.extend(victims.iter().map(|victim| (victim.workload, *victim)));
+        }
+        self.count(queue, &assignment.usage);
+        let pod_sets = self.scheduler.pod_sets(pending);
+        let gone: Vec<WorkloadIx> = victims.iter().map(|victim| victim.workload).collect();
+        self.floor.occupy(&Placing { pending, pod_sets, assignment }, &gone);
+    }
+
+    // A queue that could take back whatever others borrow from it needs nothing kept for it.
+    fn reserve(&mut self, queue: NodeIx, assignment: &Assignment) {
+        let policies = &self.scheduler.estate.policies;
+        let reclaim = policies.get(queue.0 as usize).copied().unwrap_or_default().reclaim;
+        if reclaim == Takes::Any || !self.profile().reserve_for_blocked {
+            return;
+        }
+        let kept = |(what, much): &(FlavorResource, Amount)| {
+            let quota = self.scheduler.estate.tree.quota(queue, *what);
+            let used = self.usage.of(queue, *what);
+            let much = match (assignment.level > 0, quota.borrowing_limit) {
+                (true, None) => *much,
+                (true, Some(limit)) => (*much).min(quota.nominal.plus(limit).minus(used)),
+                (false, _) => (*much).min(quota.nominal.minus(used)).or_zero(),
+            };
+            (*what, much)
+        };
+        let kept: Vec<(FlavorResource, Amount)> = assignment.usage.iter().map(kept).collect();
+        self.count(queue, &kept);
+    }
+
+    fn wait(
+        &mut self,
+        queue: NodeIx,
+        pending: PendingIx,
+        requeue: Requeue,
+        why: Why,
+        assignment: Option<Assignment>,
+        progress: Option<Progress>,
+    ) {
+        self.put_back(queue, pending, Verdict::Waiting { why, assignment }, requeue, progress);
+    }
+
+    // What is parked is parked at once, so that the cycle does not look at others that ask for the same.
+    fn put_back(
+        &mut self,
+        queue: NodeIx,
+        pending: PendingIx,
+        verdict: Verdict,
+        requeue: Requeue,
+        progress: Option<Progress>,
+    ) {
+        let book = &mut self.scheduler.book;
+        let at = if book.parks(queue, requeue) && progress.is_none() {
+            book.requeue(pending, requeue, None)
+        } else {
+            self.later.push((self.decisions.len(), requeue, progress));
+            None
+        };
+        self.decisions.push(Decision { pending, queue, verdict, at });
+    }
+
+    // Makes true what was decided: what was admitted runs and is used, who was told to go is on its way.
+    fn settle(&mut self) {
+        let Scheduler { running, .. } = &mut *self.scheduler;
+        for victim in self.taken.values().filter(|victim| victim.cut == Cut::Stop) {
+            running.update(victim.workload, |workload| workload.evicting = true);
+        }
+        for (at, requeue, progress) in std::mem::take(&mut self.later) {
+            let decision = &mut self.decisions[at];
+            decision.at = self.scheduler.book.requeue(decision.pending, requeue, progress);
+        }
+        for (at, place) in std::mem::take(&mut self.admitted) {
+            let Some(pending) = self.scheduler.book.withdraw(place) else { continue };
+            let Verdict::Admitted { workload, assignment } = &mut self.decisions[at].verdict else { continue };
+            *workload = self.scheduler.running.add(Workload {
+                queue: pending.queue,
+                priority: pending.waiting.priority,
+                identity: pending.waiting.identity,
+                queued_at: pending.waiting.queued_at,
+                quota_at: Some(self.now),
+                usage: assignment.usage.clone(),
+                evicting: false,
+                local_usage: pending.waiting.local_usage,
+                elastic: None,
+            });
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Misfit {
+    Quota,
+    Place,
+}

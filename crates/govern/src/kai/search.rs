@@ -1,0 +1,276 @@
+//! The search for victims: sets that grow one unit at a time, each tried out in full before it is judged.
+//!
+//! A unit is one task beyond what its gang needs, or else the whole gang. The tasks of the claimant are placed one more at a
+//! time; what had to go for the first is kept in mind for the next. In each try the victims on one node leave, then victims
+//! and claimant are placed in the order of the line, on what is being released. A victim that finds a place again is moved
+//! (or stays, if it is its own place); one that does not is lost.
+
+use super::account::plus;
+use super::action::Action;
+use super::line::{Entry, Line};
+use super::model::{Amounts, GpuAsk, RESOURCES, Status};
+use super::place::place;
+use super::session::Session;
+
+/// What kind of search it is: who can be a victim, and which outcome is fair.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Aim {
+    /// Move, stop nobody.
+    Consolidate,
+    /// Take from other queues.
+    Reclaim,
+    /// Take from lower priority in the same queue.
+    Preempt,
+}
+
+impl Aim {
+    /// The action that searches so.
+    #[must_use]
+    pub const fn action(self) -> Action {
+        match self {
+            Self::Consolidate => Action::Consolidate,
+            Self::Reclaim => Action::Reclaim,
+            Self::Preempt => Action::Preempt,
+        }
+    }
+}
+
+// Tasks that leave together.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Unit {
+    job: usize,
+    tasks: Vec<usize>,
+}
+
+struct Search<'a> {
+    session: &'a mut Session,
+    aim: Aim,
+    claimant: usize,
+    // Nodes worth trying.
+    nodes: Vec<usize>,
+    // What had to leave for the tasks so far.
+    settled: Vec<Unit>,
+}
+
+/// Tries to place a job at the cost of others. What succeeds is in the session's log, not kept yet.
+pub fn search(session: &mut Session, aim: Aim, claimant: usize) -> bool {
+    let nodes = worthwhile_nodes(session, claimant);
+    let tasks = Entry::of(session, claimant).tasks_next(session, true);
+    // What no node could ever take is not worth a search.
+    let is_hopeless = |task: &usize| {
+        let spec = &session.tasks[*task].spec;
+        !session.rooms.iter().any(|room| room.takes(spec) && room.fits_when_empty(spec))
+    };
+    if tasks.iter().any(is_hopeless) {
+        return false;
+    }
+    let mut search = Search { session, aim, claimant, nodes, settled: vec![] };
+    for count in 1..=tasks.len() {
+        let mark = search.session.mark();
+        if !search.solve(&tasks[..count]) {
+            return false;
+        }
+        if count < tasks.len() {
+            search.session.rollback(mark);
+        }
+    }
+    let min = search.session.jobs[claimant].spec.min_available as usize;
+    !tasks.is_empty() && search.session.count(claimant, Status::is_placed) >= min
+}
+
+// Jobs that all need GPUs only look where some are free, or will be.
+fn worthwhile_nodes(session: &Session, job: usize) -> Vec<usize> {
+    let without = session.jobs[job].tasks.iter().any(|task| session.tasks[*task].spec.gpu == GpuAsk::None);
+    let some = |node: &usize| {
+        let (now, soon) = session.gpu_parts(*node);
+        without || now > 0 || soon > 0
+    };
+    (0..session.rooms.len()).filter(some).collect()
+}
+
+impl Search<'_> {
+    fn victims(&self) -> Line {
+        let (session, aim, claimant) = (&*self.session, self.aim, self.claimant);
+        let own = &session.jobs[claimant].spec;
+        Line::of_victims(session, |job| {
+            let other = &session.jobs[job].spec;
+            let rule = match aim {
+                Aim::Consolidate => true,
+                Aim::Reclaim => other.queue != own.queue,
+                Aim::Preempt => other.queue == own.queue && other.priority < own.priority,
+            };
+            let beyond_gang = session.count(job, Status::is_active) > other.min_available as usize;
+            rule && other.preemptible && job != claimant && (beyond_gang || !self.is_safe(job))
+        })
+    }
+
+    // Whether a job has not run long enough to be taken from. What it has beyond its gang may be taken all the same.
+    fn is_safe(&self, job: usize) -> bool {
+        let (session, own) = (&*self.session, self.session.jobs[self.claimant].spec.queue);
+        let victim = &session.jobs[job].spec;
+        let safe_s = match self.aim {
+            Aim::Consolidate => 0,
+            Aim::Reclaim => session.accounts.safe_from_reclaim_s(victim.queue, own),
+            Aim::Preempt => session.accounts.safe_from_preemption_s(victim.queue),
+        };
+        victim.ran_s.is_some_and(|ran_s| ran_s < safe_s)
+    }
+
+    fn solve(&mut self, tasks: &[usize]) -> bool {
+        let mut line = self.victims();
+        let mut units: Vec<Unit> = vec![];
+        if !self.settled.is_empty() && self.try_out(tasks, &units, None) == Some(true) {
+            return true;
+        }
+        while let Some(entry) = line.pop(self.session) {
+            let Some(unit) = self.unit_of(&entry, &mut line) else { continue };
+            units.push(unit);
+            let mut nodes: Vec<usize> =
+                self.session.jobs[entry.job].tasks.iter().filter_map(|task| self.session.node_of(*task)).collect();
+            nodes.sort_unstable();
+            nodes.dedup();
+            for node in nodes {
+                match self.try_out(tasks, &units, Some(node)) {
+                    Some(true) => return true,
+                    // It fits but is not fair: more victims may make it so, another node will not.
+                    Some(false) => break,
+                    None => {}
+                }
+            }
+        }
+        false
+    }
+
+    // What of a job leaves next; the rest of it goes back into the line.
+    fn unit_of(&self, entry: &Entry, line: &mut Line) -> Option<Unit> {
+        let active: Vec<usize> =
+            entry.tasks.iter().copied().filter(|task| self.session.tasks[*task].status.is_active()).collect();
+        let leaves = if active.len() > entry.min_available { 1 } else { active.len() };
+        if active.len() <= entry.min_available && self.is_safe(entry.job) {
+            return None;
+        }
+        let unit: Vec<usize> = active.iter().rev().take(leaves).copied().collect();
+        let is_settled = |task: &usize| self.settled.iter().any(|unit| unit.tasks.contains(task));
+        if unit.iter().any(is_settled) {
+            let rest: Vec<usize> = entry.tasks.iter().copied().filter(|task| !is_settled(task)).collect();
+            if rest.iter().any(|task| self.session.tasks[*task].status.is_active()) {
+                line.push(self.session, Entry { tasks: rest, ..entry.clone() });
+            }
+            return None;
+        }
+        if leaves < active.len() {
+            let rest: Vec<usize> = entry.tasks.iter().copied().filter(|task| !unit.contains(task)).collect();
+            line.push(self.session, Entry { tasks: rest, ..entry.clone() });
+        }
+        Some(Unit { job: entry.job, tasks: unit })
+    }
+
+    // Lets the settled victims and those on one node leave, and places everyone again. None if the claimant finds no place;
+    // else whether the outcome is fair. What is fair stays in the log.
+    fn try_out(&mut self, tasks: &[usize], units: &[Unit], node: Option<usize>) -> Option<bool> {
+        let mark = self.session.mark();
+        let on_node = |unit: &Unit| unit.tasks.iter().any(|task| self.session.node_of(*task) == node);
+        let jobs: Vec<usize> = match node {
+            Some(_) => units.iter().filter(|unit| on_node(unit)).map(|unit| unit.job).collect(),
+            None => vec![],
+        };
+        let mut leaving = self.settled.clone();
+        leaving.extend(units.iter().filter(|unit| jobs.contains(&unit.job)).cloned());
+        let mut nodes = self.nodes.clone();
+        for task in leaving.iter().flat_map(|unit| &unit.tasks) {
+            nodes.extend(self.session.node_of(*task));
+            self.session.evict(*task);
+        }
+        nodes.sort_unstable();
+        nodes.dedup();
+        if !self.place_all(tasks, &leaving, &nodes) {
+            self.session.rollback(mark);
+            return None;
+        }
+        if !self.is_fair(tasks, &leaving) {
+            self.session.rollback(mark);
+            return Some(false);
+        }
+        let moved = |task: &usize| matches!(self.session.tasks[*task].status, Status::Releasing | Status::Pipelined);
+        self.settled = leaving.into_iter().filter(|unit| unit.tasks.iter().any(moved)).collect();
+        Some(true)
+    }
+
+    fn place_all(&mut self, tasks: &[usize], leaving: &[Unit], nodes: &[usize]) -> bool {
+        let claimant = self.claimant;
+        let mut line =
+            Line::of_pending(self.session, |job| job != claimant && !leaving.iter().any(|unit| unit.job == job));
+        let mut jobs: Vec<usize> = leaving.iter().map(|unit| unit.job).collect();
+        jobs.sort_unstable();
+        jobs.dedup();
+        jobs.iter().for_each(|job| line.push(self.session, Entry::of(self.session, *job)));
+        let own = Entry::of(self.session, claimant);
+        line.push(self.session, Entry { tasks: tasks.to_vec(), min_available: tasks.len(), ..own });
+        let mut placed = false;
+        while let Some(entry) = line.pop(self.session) {
+            if entry.job == claimant {
+                if !place(self.session, &entry, nodes, true) {
+                    return false;
+                }
+                placed = true;
+            } else if jobs.contains(&entry.job) {
+                place(self.session, &entry, nodes, true);
+            }
+        }
+        placed
+    }
+
+    // What each victim unit that found no place again held, by queue: tasks beyond a gang one by one, the gang as a whole.
+    fn losses(&self, leaving: &[Unit]) -> Vec<(usize, Vec<Amounts>)> {
+        let session = &*self.session;
+        let mut jobs: Vec<(usize, Vec<usize>)> = vec![];
+        for unit in leaving {
+            match jobs.iter_mut().find(|(job, _)| *job == unit.job) {
+                Some((_, tasks)) => tasks.extend(&unit.tasks),
+                None => jobs.push((unit.job, unit.tasks.clone())),
+            }
+        }
+        let mut losses: Vec<(usize, Vec<Amounts>)> = vec![];
+        for (job, tasks) in jobs {
+            let of = &session.jobs[job].spec;
+            let core = tasks.len().min(of.min_available as usize);
+            let lost = |tasks: &[usize]| {
+                let gone: Vec<usize> =
+                    tasks.iter().copied().filter(|task| session.tasks[*task].status == Status::Releasing).collect();
+                let held = |task: &usize| session.amounts_held(&session.tasks[*task].spec, session.node_of(*task));
+                gone.iter().map(held).reduce(plus)
+            };
+            let mut amounts: Vec<Amounts> = tasks[core..].iter().filter_map(|task| lost(&[*task])).collect();
+            amounts.extend(lost(&tasks[..core]));
+            if amounts.is_empty() {
+                continue;
+            }
+            match losses.iter_mut().find(|(queue, _)| *queue == of.queue) {
+                Some((_, all)) => all.extend(amounts),
+                None => losses.push((of.queue, amounts)),
+            }
+        }
+        losses
+    }
+
+    fn is_fair(&self, tasks: &[usize], leaving: &[Unit]) -> bool {
+        match self.aim {
+            Aim::Preempt => true,
+            Aim::Consolidate => {
+                let mut all = leaving.iter().flat_map(|unit| &unit.tasks);
+                all.all(|task| self.session.tasks[*task].status != Status::Releasing)
+            }
+            Aim::Reclaim => self.reclaim_is_fair(tasks, leaving),
+        }
+    }
+
+    // Judged by the accounts as they were before the statement.
+    fn reclaim_is_fair(&self, tasks: &[usize], leaving: &[Unit]) -> bool {
+        let own = &self.session.jobs[self.claimant].spec;
+        let gain: Amounts = tasks
+            .iter()
+            .fold([0; RESOURCES], |sum, task| plus(sum, self.session.amounts_asked(&self.session.tasks[*task].spec)));
+        let losses = self.losses(leaving);
+        self.session.before().reclaim_is_fair(own.queue, gain, !own.preemptible, &losses)
+    }
+}

@@ -1,0 +1,258 @@
+//! What runs: the workloads that hold quota, each in its queue, and for every queue the order in which they would have to
+//! give way.
+//!
+//! The order is kept up to date with each change, so a search for victims looks at the first of each queue and at no more
+//! than it needs. First comes what is being evicted anyway, then what belongs to the local queue that used most, then the
+//! lowest priority, then what got its quota last; the identity settles the rest.
+
+use crate::{
+    amount::Amount,
+    places,
+    tree::{FlavorResource, NodeIx, Tree, Usage},
+};
+use std::cmp::Reverse;
+
+/// A workload that runs, as its place in [`Running`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct WorkloadIx(pub u32);
+
+/// So much of each of these.
+pub type Amounts = Vec<(FlavorResource, Amount)>;
+
+/// What a workload can give up and run on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Elastic {
+    /// What one unit uses, a part of the workload's usage.
+    pub unit: Amounts,
+    /// How many units it has beyond the least that it can run on.
+    pub spare: u32,
+}
+
+/// One workload that holds quota.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Workload {
+    /// Whose quota it holds.
+    pub queue: NodeIx,
+    /// The higher, the later it gives way.
+    pub priority: i64,
+    /// Its place in an order of all identities that the caller keeps; different for each workload.
+    pub identity: u64,
+    /// Since when it counts in its queue, in seconds; nothing is before everything.
+    pub queued_at: Option<i64>,
+    /// When it got its quota, in seconds; nothing is just now.
+    pub quota_at: Option<i64>,
+    /// What it uses, each pair once.
+    pub usage: Amounts,
+    /// It is being stopped already and will give its quota back.
+    pub evicting: bool,
+    /// What its local queue used of late, in a unit of the caller; zero where that does not count.
+    pub local_usage: u64,
+    /// What it can give up without being stopped.
+    pub elastic: Option<Elastic>,
+}
+
+/// A place in the order in which workloads of several queues give way; the smallest gives way first.
+pub(crate) type Rank = (i64, Reverse<i64>, u64);
+
+impl Workload {
+    /// Counts it as used.
+    pub fn charge(&self, tree: &Tree, usage: &mut Usage) {
+        self.usage.iter().for_each(|(what, much)| usage.add(tree, self.queue, *what, *much));
+    }
+
+    /// Counts it as used no more.
+    pub fn refund(&self, tree: &Tree, usage: &mut Usage) {
+        self.usage.iter().for_each(|(what, much)| usage.remove(tree, self.queue, *what, *much));
+    }
+
+    /// Whether it uses one of these.
+    #[must_use]
+    pub fn uses(&self, contested: &[FlavorResource]) -> bool {
+        self.usage.iter().any(|(what, _)| contested.contains(what))
+    }
+
+    pub(crate) fn rank(&self) -> Rank {
+        (self.priority, Reverse(self.quota_at.unwrap_or(i64::MAX)), self.identity)
+    }
+
+    // Workloads of different queues are never compared by what their local queues used, so this orders one queue only.
+    fn place_in_queue(&self) -> (bool, Reverse<u64>, Rank) {
+        (!self.evicting, Reverse(self.local_usage), self.rank())
+    }
+}
+
+#[derive(Debug, Clone)]
+struct Slot {
+    workload: Workload,
+    aside: bool,
+}
+
+/// All workloads that hold quota.
+#[derive(Debug, Clone, Default)]
+pub struct Running {
+    slots: Vec<Option<Slot>>,
+    free: Vec<u32>,
+    // By node; the first gives way first.
+    queues: Vec<Vec<WorkloadIx>>,
+    // By node, how many of them can give something up.
+    elastic: Vec<u32>,
+}
+
+impl Running {
+    /// None yet.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// One more. The places of those that went are used again.
+    pub fn add(&mut self, workload: Workload) -> WorkloadIx {
+        let queue = workload.queue.0 as usize;
+        if self.queues.len() <= queue {
+            self.queues.resize(queue + 1, vec![]);
+            self.elastic.resize(queue + 1, 0);
+        }
+        let slot = Slot { workload, aside: false };
+        let place = WorkloadIx(places::put(&mut self.slots, &mut self.free, slot));
+        self.line_up(place);
+        place
+    }
+
+    /// One less.
+    pub fn remove(&mut self, place: WorkloadIx) -> Option<Workload> {
+        self.step_out(place);
+        let slot = places::take(&mut self.slots, &mut self.free, place.0)?;
+        Some(slot.workload)
+    }
+
+    /// Changes a workload and puts it where it now belongs. Its queue stays.
+    pub fn update(&mut self, place: WorkloadIx, change: impl FnOnce(&mut Workload)) {
+        self.step_out(place);
+        if let Some(Some(slot)) = self.slots.get_mut(place.0 as usize) {
+            let queue = slot.workload.queue;
+            change(&mut slot.workload);
+            slot.workload.queue = queue;
+            self.line_up(place);
+        }
+    }
+
+    /// Takes a workload out of every search, because somebody else's plan stops it already, or puts it back. Whoever sets it
+    /// aside also gives back its usage.
+    pub fn set_aside(&mut self, place: WorkloadIx, aside: bool) {
+        if let Some(Some(slot)) = self.slots.get_mut(place.0 as usize) {
+            slot.aside = aside;
+        }
+    }
+
+    /// Whether it is set aside.
+    #[must_use]
+    pub fn is_aside(&self, place: WorkloadIx) -> bool {
+        matches!(self.slots.get(place.0 as usize), Some(Some(Slot { aside: true, .. })))
+    }
+
+    /// The workload at a place.
+    #[must_use]
+    pub fn get(&self, place: WorkloadIx) -> Option<&Workload> {
+        Some(&self.slots.get(place.0 as usize)?.as_ref()?.workload)
+    }
+
+    /// Those of a queue; the first gives way first.
+    #[must_use]
+    pub fn of_queue(&self, queue: NodeIx) -> &[WorkloadIx] {
+        self.queues.get(queue.0 as usize).map_or(&[], Vec::as_slice)
+    }
+
+    /// All of them, by place.
+    pub fn iter(&self) -> impl Iterator<Item = (WorkloadIx, &Workload)> {
+        let places = (0..).map(WorkloadIx).zip(&self.slots);
+        places.filter_map(|(place, slot)| Some((place, &slot.as_ref()?.workload)))
+    }
+
+    // A workload that a search may take.
+    pub(crate) fn candidate(&self, place: WorkloadIx) -> Option<&Workload> {
+        let slot = self.slots.get(place.0 as usize)?.as_ref()?;
+        (!slot.aside).then_some(&slot.workload)
+    }
+
+    // Whether any workload of a queue can give something up without being stopped.
+    pub(crate) fn has_elastic(&self, queue: NodeIx) -> bool {
+        self.elastic.get(queue.0 as usize).is_some_and(|count| *count > 0)
+    }
+
+    fn is_elastic(&self, place: WorkloadIx) -> bool {
+        self.get(place).and_then(|workload| workload.elastic.as_ref()).is_some_and(|elastic| elastic.spare > 0)
+    }
+
+    fn line_up(&mut self, place: WorkloadIx) {
+        let Some((queue, at)) = self.find(place) else { return };
+        self.queues[queue].insert(at, place);
+        self.elastic[queue] += u32::from(self.is_elastic(place));
+    }
+
+    fn step_out(&mut self, place: WorkloadIx) {
+        let Some((queue, at)) = self.find(place) else { return };
+        if self.queues[queue].get(at) == Some(&place) {
+            self.queues[queue].remove(at);
+            self.elastic[queue] -= u32::from(self.is_elastic(place));
+        }
+    }
+
+    fn find(&self, place: WorkloadIx) -> Option<(usize, usize)> {
+        let workload = self.get(place)?;
+        let (queue, key) = (workload.queue.0 as usize, (workload.place_in_queue(), place));
+        let before = |other: &WorkloadIx| self.get(*other).is_some_and(|at| (at.place_in_queue(), *other) < key);
+        Some((queue, self.queues.get(queue)?.partition_point(before)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Running, Workload, WorkloadIx};
+    use crate::tree::NodeIx;
+
+    fn workload(priority: i64, quota_at: i64, identity: u64) -> Workload {
+        let queue = NodeIx(2);
+        let (quota_at, usage) = (Some(quota_at), vec![]);
+        let (queued_at, evicting, local_usage, elastic) = (None, false, 0, None);
+        Workload { queue, priority, identity, queued_at, quota_at, usage, evicting, local_usage, elastic }
+    }
+
+    fn identities(running: &Running) -> Vec<u64> {
+        running.of_queue(NodeIx(2)).iter().map(|place| running.get(*place).unwrap().identity).collect()
+    }
+
+    #[test]
+    fn low_priority_and_late_quota_give_way_first() {
+        let mut running = Running::new();
+        for (priority, quota_at, identity) in [(1, 9, 1), (0, 3, 2), (0, 5, 3), (0, 5, 4), (-1, 0, 5)] {
+            running.add(workload(priority, quota_at, identity));
+        }
+        assert_eq!(identities(&running), [5, 3, 4, 2, 1]);
+        running.add(Workload { quota_at: None, ..workload(0, 0, 6) });
+        assert_eq!(identities(&running), [5, 6, 3, 4, 2, 1]);
+    }
+
+    #[test]
+    fn a_change_moves_a_workload_and_a_removal_forgets_it() {
+        let mut running = Running::new();
+        let places: Vec<WorkloadIx> = (1..=4).map(|identity| running.add(workload(0, 0, identity))).collect();
+        running.update(places[3], |it| it.evicting = true);
+        running.update(places[2], |it| it.local_usage = 7);
+        running.update(places[0], |it| it.priority = 5);
+        assert_eq!(identities(&running), [4, 3, 2, 1]);
+        assert_eq!(running.remove(places[2]).unwrap().identity, 3);
+        assert_eq!(running.remove(places[2]), None);
+        assert_eq!(running.add(workload(-9, 0, 8)), places[2]);
+        assert_eq!(identities(&running), [4, 8, 2, 1]);
+    }
+
+    #[test]
+    fn what_is_set_aside_is_no_candidate() {
+        let mut running = Running::new();
+        let place = running.add(workload(0, 0, 1));
+        running.set_aside(place, true);
+        assert!(running.is_aside(place) && running.candidate(place).is_none() && running.get(place).is_some());
+        running.set_aside(place, false);
+        assert!(running.candidate(place).is_some());
+    }
+}
