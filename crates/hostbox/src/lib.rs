@@ -45,3 +45,12 @@ pub fn until_within<T>(time: Duration, what: &str, mut look: impl FnMut() -> Opt
         std::thread::sleep(Duration::from_millis(50));
     }
 }
+
+/// Whether nothing of a process is left but, at most, its entry that nobody has collected. Its command line is empty sooner,
+/// and so may be the state of its first thread: until the last thread is gone it holds its files, and the locks on them.
+pub fn has_ended(pid: &str) -> bool {
+    let Ok(stat) = std::fs::read_to_string(format!("/proc/{pid}/stat")) else { return true };
+    let threads = std::fs::read_dir(format!("/proc/{pid}/task")).map_or(0, Iterator::count);
+    let state = stat.rsplit(')').next().unwrap_or_default().trim();
+    threads <= 1 && state.starts_with(['Z', 'X'])
+}

@@ -179,8 +179,7 @@ impl<'a> Stage<'a> {
         let file = self.world.path("libvirtd.pid");
         let pid = fs::read_to_string(&file).unwrap().trim().to_owned();
         self.world.inside(&["kill", "-KILL", &pid]);
-        let proc = Path::new("/proc").join(&pid).join("cmdline");
-        hostbox::until("libvirt is gone", || fs::read(&proc).unwrap_or_default().is_empty().then_some(()));
+        hostbox::until("libvirt is gone", || hostbox::has_ended(&pid).then_some(()));
         let mut command = Command::new("libvirtd");
         command.args(["--config", "/etc/libvirt/libvirtd.conf", "--pid-file"]).arg(&file);
         self.libvirt = Some(Process::start(&mut command, &self.world.path("libvirtd.err")));
