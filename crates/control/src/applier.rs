@@ -16,6 +16,7 @@
 
 mod commit;
 mod deciding;
+mod governed;
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod ground;
@@ -47,12 +48,14 @@ use store::{
 
 use crate::{
     driver::KeepLease,
+    governor::Governor,
     leader::Leader,
     snapshot::{self, Changed, Snapshot},
 };
 use commit::{Loss, Written};
 use deciding::{Answer, Decided, Grounds};
 
+pub(crate) use deciding::request;
 pub use sold::{ClaimSnapshot, DeviceSnapshot};
 
 /// The outcome of a decision that found a place.
@@ -153,6 +156,10 @@ pub(crate) struct Applier {
     snapshot: Option<(i64, Snapshot)>,
     refreshed: Option<Timestamp>,
     losses: BTreeMap<NodeId, u32>,
+    // Who waits in queues and who holds quota, in the same epoch.
+    governor: Option<(i64, Governor)>,
+    // The picture was changed by others since the governor last looked at it.
+    fleet_changed: bool,
     // What was read for the next batches of the same turn. The commit checks that each wish is still as it was read.
     ahead: Ahead,
 }
@@ -179,6 +186,8 @@ impl Applier {
     /// Answers the wishes that are due, in batches.
     pub(crate) fn turn(&mut self, leader: &Leader, keep_lease: &mut KeepLease<'_>) -> Result<Turn, StoreError> {
         let mut turn = Turn::default();
+        // What has quota comes first: what was made free for somebody is not given to the next who asks.
+        self.govern(leader, keep_lease, &mut turn)?;
         let limit = leader.config.placements_per_commit.max(1);
         for batch in 0..BATCHES_MAX {
             keep_lease()?;
@@ -268,8 +277,9 @@ impl Applier {
         Ok(())
     }
 
-    fn read_again(&self, leader: &Leader, snapshot: &mut Snapshot, changed: Changed) -> Result<(), StoreError> {
+    fn read_again(&mut self, leader: &Leader, snapshot: &mut Snapshot, changed: Changed) -> Result<(), StoreError> {
         let (nodes, rows) = leader.read(move |tx| snapshot::read_changed(tx, &changed))?;
+        self.fleet_changed = true;
         snapshot.adopt(&nodes, &rows);
         Ok(())
     }
@@ -279,6 +289,7 @@ impl Applier {
         let snapshot = Snapshot::new(version, &rows, leader.config.policy.clone(), leader.config.lab);
         tracing::info!(nodes = rows.nodes.len(), slots = rows.slots.len(), version, "the fleet was read");
         self.losses.clear();
+        self.fleet_changed = true;
         self.snapshot = Some((leader.guard.epoch, snapshot));
         Ok(())
     }
@@ -327,7 +338,7 @@ impl Applier {
             let decided = Arc::new(decided);
             let written = commit::commit(leader, &decided)?;
             let again = self.settle(leader, &decided, written, turn)?;
-            for Decided { wish, answer } in again.iter().map(|at| &decided[*at]) {
+            for Decided { wish, answer, .. } in again.iter().map(|at| &decided[*at]) {
                 if answer.chosen.is_none() {
                     grounds.asks_again(wish);
                 }
@@ -350,10 +361,12 @@ impl Applier {
         let (_, snapshot) = self.snapshot.as_mut()?;
         let mut decided = Vec::with_capacity(wishes.len());
         for wish in wishes {
-            let tried = catch_unwind(AssertUnwindSafe(|| deciding::decide(snapshot, grounds, &wish)));
+            let tried = catch_unwind(AssertUnwindSafe(|| deciding::decide(snapshot, grounds, &wish, None)));
             match tried {
                 Ok(Ok(Answer::Postpone)) => postponed.push(wish),
-                Ok(Ok(Answer::Decided(answer))) => decided.push(Decided { wish, answer: *answer }),
+                Ok(Ok(Answer::Decided(answer))) => {
+                    decided.push(Decided { wish, answer: *answer, workload: None });
+                }
                 Ok(Err(error)) => turn.faults.push((wish, error)),
                 Err(panic) => {
                     let why = crate::driver::panic_text(panic.as_ref());
@@ -379,7 +392,7 @@ impl Applier {
         turn.placed += written.placed.len();
         turn.halved += written.halved;
         for at in written.placed {
-            let Decided { wish, answer } = &decided[at];
+            let Decided { wish, answer, .. } = &decided[at];
             if let Some(chosen) = &answer.chosen {
                 snapshot.took(chosen, &wish.id);
                 self.losses.remove(&chosen.node_id);
@@ -388,7 +401,7 @@ impl Applier {
         let mut again: BTreeSet<usize> = written.again.into_iter().collect();
         let mut nodes = BTreeSet::new();
         for (at, loss) in written.lost {
-            let Decided { wish, answer } = &decided[at];
+            let Decided { wish, answer, .. } = &decided[at];
             turn.lost += 1;
             let node = answer.chosen.as_ref().map(|chosen| chosen.node_id.clone());
             tracing::debug!(allocation = %wish.id, ?node, ?loss, "a verdict lost");

@@ -41,6 +41,8 @@ pub(crate) struct Snapshot {
     pub(crate) version: i64,
     nodes: HashMap<NodeId, SeenNode>,
     node_of_slot: HashMap<SlotId, NodeId>,
+    // What is being wiped, and where: it is nobody's, and will be free.
+    wiping: BTreeMap<NodeId, Vec<SlotId>>,
     node_of_allocation: HashMap<AllocationId, NodeId>,
     pools: HashMap<PoolId, i64>,
     // Known, but not offered for a while. Ordered, because it is walked.
@@ -52,6 +54,9 @@ pub(crate) struct Snapshot {
 #[derive(Debug)]
 struct SeenNode {
     version: i64,
+    region_id: RegionId,
+    pool_id: PoolId,
+    gpu_model: GpuModel,
     slots: Vec<(SlotId, i64)>,
     allocations: Vec<AllocationId>,
 }
@@ -131,6 +136,7 @@ impl Snapshot {
             version,
             nodes: HashMap::with_capacity(rows.nodes.len()),
             node_of_slot: HashMap::with_capacity(rows.slots.len()),
+            wiping: BTreeMap::new(),
             node_of_allocation: HashMap::new(),
             pools: HashMap::new(),
             aside: BTreeMap::new(),
@@ -237,6 +243,34 @@ impl Snapshot {
         self.node_of_allocation.insert(allocation_id.clone(), chosen.node_id.clone());
     }
 
+    /// Where an allocation is.
+    pub(crate) fn node_of(&self, allocation: &AllocationId) -> Option<&NodeId> {
+        self.node_of_allocation.get(allocation)
+    }
+
+    /// What is being wiped, and where.
+    pub(crate) fn wiping(&self) -> &BTreeMap<NodeId, Vec<SlotId>> {
+        &self.wiping
+    }
+
+    /// Whether so many of these could be placed at once if nothing at all ran, as far as the number of slots tells.
+    pub(crate) fn could_ever_place(&self, request: &Request, count: u32) -> bool {
+        let suits = |seen: &&SeenNode| {
+            seen.region_id == request.region_id
+                && seen.gpu_model == request.gpu_model
+                && request.pool_id.as_ref().is_none_or(|pool| *pool == seen.pool_id)
+        };
+        let per_node = |seen: &SeenNode| match request.shape {
+            CapacityShape::GpuSlice => seen.slots.len() / (request.gpu_count.max(1) as usize),
+            CapacityShape::Baremetal => usize::from(seen.slots.len() >= request.gpu_count as usize),
+        };
+        let mut places = 0_usize;
+        self.nodes.values().filter(suits).any(|seen| {
+            places = places.saturating_add(per_node(seen));
+            places >= count as usize
+        })
+    }
+
     /// Offers nothing on a node until then. What it looks like must be read and adopted afterwards.
     pub(crate) fn set_aside(&mut self, id: NodeId, until: Timestamp) {
         self.inventory.remove(&id);
@@ -287,6 +321,7 @@ impl Snapshot {
 
     fn forget(&mut self, id: &NodeId) {
         self.inventory.remove(id);
+        self.wiping.remove(id);
         let Some(seen) = self.nodes.remove(id) else { return };
         for (slot, _) in &seen.slots {
             self.node_of_slot.remove(slot);
@@ -321,7 +356,19 @@ impl Snapshot {
         for allocation in &allocations {
             self.node_of_allocation.insert(allocation.clone(), node.id.clone());
         }
-        let seen = SeenNode { version: node.version, slots: versions, allocations: allocations.into_iter().collect() };
+        let wiping = slots.iter().filter(|slot| slot.state == SlotState::Wiping);
+        let wiping: Vec<SlotId> = wiping.map(|slot| slot.id.clone()).collect();
+        if !wiping.is_empty() {
+            self.wiping.insert(node.id.clone(), wiping);
+        }
+        let seen = SeenNode {
+            version: node.version,
+            region_id: node.region_id.clone(),
+            pool_id: node.pool_id.clone(),
+            gpu_model: node.gpu_model,
+            slots: versions,
+            allocations: allocations.into_iter().collect(),
+        };
         self.nodes.insert(node.id.clone(), seen);
         if node.gpu_model.is_lab() && !self.lab {
             return;

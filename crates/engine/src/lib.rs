@@ -17,7 +17,7 @@ pub mod record;
 pub use admit::{Admission, AdmitInput, admit};
 pub use availability::{Availability, availability};
 pub use fleet::{Fleet, NodeView, Occupant, SlotView};
-pub use inventory::{Inventory, Spot, Unclaimable};
+pub use inventory::{Inventory, Kept, Spot, Unclaimable};
 pub use place::{Candidate, Considered, Placement, Reason, Refusal, Request, SetKind, SlotCounts, Verdict, place};
 pub use policy::{Policy, PolicyFault, Score, Weights};
 pub use record::DecisionRecord;

@@ -161,6 +161,27 @@ proptest! {
     }
 
     #[test]
+    fn a_node_that_was_kept_comes_back_as_it_was_whatever_was_tried_on_it(
+        fleet in any_fleet(5),
+        policy in any_policy(),
+        events in prop::collection::vec(any_event(), 0..12),
+        requests in prop::collection::vec(any_request(), 4),
+    ) {
+        let mut inventory = Inventory::new(&fleet, policy.clone());
+        let kept: Vec<_> = fleet.nodes.iter().filter_map(|node| inventory.keep(&node.id)).collect();
+        let mut rows = Rows { nodes: fleet.nodes.iter().map(|n| (n.id.clone(), n.clone())).collect(), launched: 0 };
+        for event in events.iter().filter(|event| !matches!(event, Event::Put(_) | Event::Remove(_))) {
+            rows.happen(event, &mut inventory);
+        }
+        kept.into_iter().for_each(|node| inventory.put_back(node));
+        let anew = Inventory::new(&fleet, policy);
+        prop_assert_eq!(inventory.availability(), anew.availability());
+        for request in &requests {
+            prop_assert_eq!(inventory.place(request), anew.place(request));
+        }
+    }
+
+    #[test]
     fn nothing_is_sold_twice_and_nobody_is_put_beside_whom_it_does_not_tolerate(
         nodes in 1u32..5, requests in prop::collection::vec(any_request(), 1..40), ends in prop::collection::vec(0usize..12, 0..20),
     ) {

@@ -201,6 +201,18 @@ pub fn touched_since(tx: &mut Tx<'_>, after: i64, placed: Placed) -> Result<(i64
     Ok((head, touched))
 }
 
+const TOUCHED_WORKLOADS: &str = "SELECT subject_id, object_version FROM events WHERE noun = 'workload' AND seq > $1 \
+    UNION ALL SELECT subject_id, object_version FROM events WHERE noun = 'workload' AND seq IS NULL";
+
+/// The workloads that were changed after a number, with their versions after it; what has no number yet comes along. Answers
+/// the number to go on from as well.
+pub fn touched_workloads(tx: &mut Tx<'_>, after: i64) -> Result<(i64, Vec<(WorkloadId, i64)>), StoreError> {
+    let head = head(tx)?;
+    let read = |row: &Row| Ok((row.parse(0)?, row.int(1)?));
+    let touched = tx.query(TOUCHED_WORKLOADS, &[after.into()])?.iter().map(read).collect::<Result<_, _>>()?;
+    Ok((head, touched))
+}
+
 /// The timeline of one object after a version, at most `limit` events.
 pub fn of_subject(
     tx: &mut Tx<'_>,

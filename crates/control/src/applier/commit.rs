@@ -9,10 +9,11 @@ use std::{
 };
 
 use model::{
-    AuditId, ClaimId, DecisionId, NodeId, SlotId,
+    AuditId, ClaimId, DecisionId, NodeId, SlotId, WorkloadId,
     allocation::State,
     sku::CapacityShape,
     supply::{NodeDesired, NodeState, OccupancyMode, SlotState},
+    workload,
 };
 use serde::Serialize;
 use store::{
@@ -23,11 +24,13 @@ use store::{
     fleet::{self, Fleet},
     operations,
     placing::{self, ChosenNode, ChosenSlot},
+    workloads::{self, Entering},
 };
 
 use super::{PLACED, REFUSED, deciding::Decided, sold::snapshot_of};
 use crate::{
     driver::{Weight, weigh, write_json},
+    governor::Admitted,
     leader::Leader,
     snapshot::Chosen,
 };
@@ -45,6 +48,8 @@ pub(super) enum Loss {
     NodeTaken,
     /// The node is not as it was seen, or takes nothing of this shape any more.
     NodeChanged,
+    /// Another member of its workload lost: all of them get a place, or none.
+    GangBroken,
     /// The schema refused it.
     RuleBroken,
     /// It cannot be written at all.
@@ -79,7 +84,7 @@ fn commit_range(leader: &Leader, batch: &Arc<Vec<Decided>>, range: Range<usize>)
     if matches!(weight, Weight::EndsTheStep) {
         return Err(error);
     }
-    if range.len() == 1 {
+    let Some(middle) = middle(batch, &range) else {
         tracing::error!(alert = "placement_refused_by_store", allocation = %batch[range.start].wish.id, %error, "a verdict");
         let broken = matches!(
             error,
@@ -89,10 +94,10 @@ fn commit_range(leader: &Leader, batch: &Arc<Vec<Decided>>, range: Range<usize>)
                 | StoreError::StaleVersion
         );
         let loss = if broken { Loss::RuleBroken } else { Loss::Fault(error) };
-        return Ok(Written { lost: vec![(range.start, loss)], ..Written::default() });
-    }
+        let lost = range.map(|at| (at, loss.clone())).collect();
+        return Ok(Written { lost, ..Written::default() });
+    };
     tracing::warn!(verdicts = range.len(), %error, "a batch was refused; it is halved");
-    let middle = range.start + range.len() / 2;
     let mut written = commit_range(leader, batch, range.start..middle)?;
     if !model::planted!(BisectDropsHalf) {
         let second = commit_range(leader, batch, middle..range.end)?;
@@ -105,6 +110,15 @@ fn commit_range(leader: &Leader, batch: &Arc<Vec<Decided>>, range: Range<usize>)
     written.rows = None;
     written.halved += 1;
     Ok(written)
+}
+
+/// Where a batch can be cut in two; nowhere where it is one verdict, or the members of one workload.
+fn middle(batch: &[Decided], range: &Range<usize>) -> Option<usize> {
+    let workload = |at: usize| batch[at].workload.as_ref().map(|admitted| &admitted.row.id);
+    let cuts = |at: &usize| workload(*at).is_none() || workload(*at) != workload(*at - 1);
+    let half = range.start + range.len() / 2;
+    let before = (range.start + 1..half).rev().find(cuts);
+    (half.max(range.start + 1)..range.end).find(cuts).or(before)
 }
 
 /// A verdict that holds.
@@ -123,7 +137,8 @@ fn write(
 ) -> Result<Written, StoreError> {
     let part: Vec<(usize, &Decided)> = range.map(|at| (at, &batch[at])).collect();
     let locked = Locked::take(tx, &part)?;
-    let (good, refused, mut written) = locked.judge(&part);
+    let (mut good, mut refused, mut written) = locked.judge(&part);
+    whole_or_nothing(tx, &part, &mut good, &mut refused, &mut written)?;
     let reserved: Vec<&ChosenSlot> = good
         .iter()
         .filter(|good| good.node_is_sliced() || !model::planted!(SliceBesideBareMetal))
@@ -141,7 +156,9 @@ fn write(
         claims::insert_all(tx, &new_claims(stamp, &good)?)?;
         let moves: Vec<_> = good.iter().map(|good| (&good.decided.wish, &good.node.id)).collect();
         placing::reserve(tx, stamp, &moves)?;
+        admit(tx, stamp, &good)?;
     }
+    refuse(tx, stamp, &refused)?;
     record(tx, stamp, &good, &refused)?;
     written.placed = good.iter().map(|good| good.at).collect();
     written.refused = refused.iter().map(|(at, _)| *at).collect();
@@ -149,6 +166,71 @@ fn write(
     let nodes: BTreeSet<NodeId> = lost_on.map(|chosen| chosen.node_id.clone()).collect();
     written.rows = Some(if nodes.is_empty() { Fleet::default() } else { fleet::load_nodes(tx, &nodes)? });
     Ok(written)
+}
+
+/// Drops the members of every workload that changed meanwhile, or of which one lost.
+fn whole_or_nothing<'a>(
+    tx: &mut Tx<'_>,
+    part: &[(usize, &'a Decided)],
+    good: &mut Vec<Good<'a>>,
+    refused: &mut Vec<(usize, &'a Decided)>,
+    written: &mut Written,
+) -> Result<(), StoreError> {
+    let of = |decided: &Decided| decided.workload.as_ref().map(|admitted| admitted.row.id.clone());
+    let ids: BTreeSet<WorkloadId> = part.iter().filter_map(|(_, decided)| of(decided)).collect();
+    if ids.is_empty() {
+        return Ok(());
+    }
+    let found = workloads::of_ids(tx, &ids)?;
+    let now: BTreeMap<&WorkloadId, i64> = found.iter().map(|row| (&row.id, row.version)).collect();
+    let changed = |admitted: &Admitted| now.get(&admitted.row.id) != Some(&admitted.row.version);
+    let mut broken: BTreeSet<WorkloadId> = part
+        .iter()
+        .filter_map(|(_, decided)| decided.workload.as_deref())
+        .filter(|admitted| changed(admitted))
+        .map(|admitted| admitted.row.id.clone())
+        .collect();
+    let fell = written.lost.iter().map(|(at, _)| *at).chain(written.again.iter().copied());
+    for at in fell.collect::<BTreeSet<_>>() {
+        broken.extend(part.iter().find(|(place, _)| *place == at).and_then(|(_, decided)| of(decided)));
+    }
+    let is_broken = |decided: &Decided| of(decided).is_some_and(|id| broken.contains(&id));
+    let lost: Vec<usize> = good.iter().filter(|good| is_broken(good.decided)).map(|good| good.at).collect();
+    written.again.extend(refused.iter().filter(|(_, decided)| is_broken(decided)).map(|(at, _)| *at));
+    good.retain(|good| !is_broken(good.decided));
+    refused.retain(|(_, decided)| !is_broken(decided));
+    written.lost.extend(lost.into_iter().map(|at| (at, Loss::GangBroken)));
+    Ok(())
+}
+
+fn each_once<'a>(all: impl Iterator<Item = &'a Decided>) -> Vec<&'a Admitted> {
+    let all = all.filter_map(|decided| decided.workload.as_deref());
+    all.map(|admitted| (&admitted.row.id, admitted)).collect::<BTreeMap<_, _>>().into_values().collect()
+}
+
+/// The quota of the workloads whose members got their places.
+fn admit(tx: &mut Tx<'_>, stamp: &mut Stamp<'_>, good: &[Good<'_>]) -> Result<(), StoreError> {
+    let admitted = each_once(good.iter().map(|good| good.decided));
+    let entering = |admitted: &&'_ Admitted| Entering {
+        state: workload::State::Admitted,
+        flavor: None,
+        borrowed_gpus: admitted.borrowed_gpus,
+        reason: Some("placed"),
+    };
+    let moves: Vec<_> = admitted
+        .iter()
+        .map(|admitted| (&admitted.row, Entering { flavor: Some(admitted.flavor.as_str()), ..entering(admitted) }))
+        .collect();
+    if moves.is_empty() { Ok(()) } else { workloads::enter_all(tx, stamp, &moves) }
+}
+
+/// The end of workloads whose members may not enter.
+fn refuse(tx: &mut Tx<'_>, stamp: &mut Stamp<'_>, refused: &[(usize, &Decided)]) -> Result<(), StoreError> {
+    let ended = each_once(refused.iter().map(|(_, decided)| *decided));
+    let entering =
+        Entering { state: workload::State::Refused, flavor: None, borrowed_gpus: 0, reason: Some("not_admitted") };
+    let moves: Vec<_> = ended.iter().map(|admitted| (&admitted.row, entering)).collect();
+    if moves.is_empty() { Ok(()) } else { workloads::enter_all(tx, stamp, &moves) }
 }
 
 /// Everything that a batch chose, as it is now, locked.

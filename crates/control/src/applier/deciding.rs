@@ -9,7 +9,10 @@ use store::{
     skus::SkuRow,
 };
 
+use model::PoolId;
+
 use super::admission_body;
+use crate::governor::Admitted;
 use crate::snapshot::{self, Chosen, Snapshot};
 
 /// A wish with its answer, before it is written.
@@ -17,18 +20,29 @@ use crate::snapshot::{self, Chosen, Snapshot};
 pub(super) struct Decided {
     pub(super) wish: WishRow,
     pub(super) answer: Decision,
+    /// The workload that it is a member of, which gets its quota in the same commit or not at all.
+    pub(super) workload: Option<Arc<Admitted>>,
 }
 
 /// An answer.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Decision {
     pub(super) sku: Arc<SkuRow>,
     /// The place; none is a refusal.
     pub(super) chosen: Option<Chosen>,
+    /// Where it is a refusal: the fleet has no place. Else it may not enter.
+    pub(super) by_fleet: bool,
     /// The record of the decision, as it is stored.
     pub(super) body: String,
     /// Which picture it was made on.
     pub(super) snapshot_version: i64,
+}
+
+impl Decision {
+    /// The same answer without a place.
+    pub(super) fn refusal(&self) -> Self {
+        Self { sku: Arc::clone(&self.sku), chosen: None, by_fleet: false, body: self.body.clone(), ..*self }
+    }
 }
 
 /// What came of looking at a wish.
@@ -82,16 +96,23 @@ impl Grounds {
 }
 
 /// Decides about one wish. What it gets is taken in the picture.
-pub(super) fn decide(snapshot: &mut Snapshot, grounds: &mut Grounds, wish: &WishRow) -> Result<Answer, StoreError> {
+/// `pool_id`: only there, whatever else it wishes.
+pub(super) fn decide(
+    snapshot: &mut Snapshot,
+    grounds: &mut Grounds,
+    wish: &WishRow,
+    pool_id: Option<&PoolId>,
+) -> Result<Answer, StoreError> {
     let sku = Arc::clone(grounds.0.skus.get(&wish.sku_id).ok_or(StoreError::NotFound)?);
     let admission = grounds.admit(wish, &sku)?;
     let snapshot_version = snapshot.version;
     if !admission.admitted() {
         grounds.refused(wish);
         let body = admission_body(&admission)?;
-        return Ok(Answer::Decided(Box::new(Decision { sku, chosen: None, body, snapshot_version })));
+        return Ok(Answer::Decided(Box::new(Decision { sku, chosen: None, by_fleet: false, body, snapshot_version })));
     }
-    let request = request(wish, &sku)?;
+    let mut request = request(wish, &sku)?;
+    request.pool_id = pool_id.cloned().or(request.pool_id);
     let (verdict, on_aside) = snapshot.place(&request);
     if on_aside {
         return Ok(Answer::Postpone);
@@ -116,10 +137,11 @@ pub(super) fn decide(snapshot: &mut Snapshot, grounds: &mut Grounds, wish: &Wish
             Some(taken.map_err(|error| StoreError::Other(format!("a verdict that its own picture refuses: {error}")))?)
         }
     };
-    Ok(Answer::Decided(Box::new(Decision { sku, chosen, body, snapshot_version })))
+    Ok(Answer::Decided(Box::new(Decision { sku, chosen, by_fleet: true, body, snapshot_version })))
 }
 
-fn request(wish: &WishRow, sku: &SkuRow) -> Result<Request, StoreError> {
+/// What a wish asks of the engine.
+pub(crate) fn request(wish: &WishRow, sku: &SkuRow) -> Result<Request, StoreError> {
     let why = |why| StoreError::Corrupt { column: "placement".into(), why };
     let wishes = snapshot::wishes(&wish.placement).map_err(why)?;
     Ok(Request {

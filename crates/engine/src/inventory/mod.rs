@@ -61,6 +61,13 @@ pub enum Unclaimable {
     NotFree(SlotId),
 }
 
+/// A node as it was at some moment.
+#[derive(Debug, Clone)]
+pub struct Kept {
+    at: usize,
+    node: Node,
+}
+
 impl Inventory {
     /// The inventory of a fleet. A node that is told twice counts as told last.
     pub fn new(fleet: &Fleet, policy: Policy) -> Self {
@@ -199,6 +206,31 @@ impl Inventory {
         }
         self.join(at, None);
         true
+    }
+
+    /// A node as it is now, to be put back after trying something on it; none if it is not known.
+    pub fn keep(&self, id: &NodeId) -> Option<Kept> {
+        self.node(id).map(|(at, node)| Kept { at, node: node.clone() })
+    }
+
+    /// Puts a node back as it was kept, whatever was tried on it since.
+    pub fn put_back(&mut self, kept: Kept) {
+        let Kept { at, node } = kept;
+        let unmoved = self.nodes.get(at).and_then(Option::as_ref).is_some_and(|now| now.key == node.key);
+        if !unmoved {
+            return;
+        }
+        self.leave(at);
+        if let Some(tried) = &self.nodes[at] {
+            for holder in &tried.holders {
+                leave_group(&mut self.groups, holder, at);
+            }
+        }
+        for holder in &node.holders {
+            enter_group(&mut self.groups, holder, at);
+        }
+        self.nodes[at] = Some(node);
+        self.join(at, None);
     }
 
     /// What can be had of each model in each pool. What is not listed has no node.

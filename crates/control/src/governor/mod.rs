@@ -1,0 +1,461 @@
+//! The governor: who of those that wait in queues gets quota and a place now, and who has to go for whom.
+//!
+//! It keeps the engine's book of all workloads in memory, like the picture of the fleet: read once, then changed by what was
+//! committed, by whomever. A cycle asks the engine; what it answers is carried out by the applier, which places the members of
+//! an admitted workload and commits quota and claims in one transaction.
+//!
+//! ```text
+//!   events ──▶ book ──▶ cycle on the picture ──┬─ admitted    ──▶ the applier: members placed, claims and quota committed
+//!                                              ├─ preempting  ──▶ those who have to go are told, with notice
+//!                                              └─ waits       ──▶ why, kept with the workload
+//! ```
+//!
+//! Whatever does not go as decided (somebody was quicker, the store refused) throws the book away; it is read again.
+
+mod estate;
+mod floor;
+mod rows;
+mod tell;
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use engine::Request;
+use govern::{
+    amount::Amount,
+    cycle::{Decision, Placing, Profile, Scheduler, Verdict, book::Bar, book::Pending, book::PendingIx, book::Strategy},
+    flavors::{Assignment, FlavorIx},
+    order::{Order, Waiting},
+    preempt::{FairStrategies, PreemptionRules, Reason, Victim},
+    tree::FlavorResource,
+    workload::{Workload, WorkloadIx},
+};
+use model::{
+    AllocationId, PoolId, Timestamp, WorkloadId,
+    governance::{Governance, Ordering, Stop},
+    text::Slug,
+    workload::{IfUnavailable, PreemptionRule, State},
+};
+use store::{placing::WishRow, workloads::WorkloadRow};
+
+pub(crate) use estate::Names;
+pub(crate) use rows::{News, Rows, news, read};
+pub(crate) use tell::{TellFault, write};
+
+use crate::snapshot::Snapshot;
+use floor::{PictureFloor, Tenancy};
+
+/// How our own cycles go about it: fair shares, and everything beyond the models.
+pub(crate) fn profile() -> Profile {
+    Profile::own(PreemptionRules::own(Some(FairStrategies::Both)))
+}
+
+/// One that waits.
+#[derive(Debug, Clone)]
+struct Waiter {
+    row: WorkloadRow,
+    request: Request,
+    wishes: Vec<WishRow>,
+}
+
+/// One that holds quota.
+#[derive(Debug, Clone)]
+struct Holder {
+    row: WorkloadRow,
+    allocations: Vec<AllocationId>,
+}
+
+/// Who is behind the engine's numbers.
+#[derive(Debug, Clone, Default)]
+struct Known {
+    names: Names,
+    waiters: HashMap<PendingIx, Waiter>,
+    holders: HashMap<WorkloadIx, Holder>,
+}
+
+impl Tenancy for Known {
+    fn request(&self, asked: &Placing<'_>) -> Option<Request> {
+        let mut request = self.waiters.get(&asked.pending)?.request.clone();
+        if let Some(pool) = pool_of(&self.names, asked.assignment)? {
+            request.pool_id = Some(pool);
+        }
+        Some(request)
+    }
+
+    fn allocations(&self, workload: WorkloadIx) -> &[AllocationId] {
+        self.holders.get(&workload).map_or(&[], |holder| &holder.allocations)
+    }
+}
+
+/// The flavor that an assignment gives for GPUs.
+fn flavor_of(assignment: &Assignment) -> Option<(FlavorIx, FlavorResource)> {
+    let first = assignment.pod_sets.first()?.resources.first()?;
+    Some((first.flavor, first.what))
+}
+
+// The pool that the flavor is limited to, if it is; nothing at all where there is no such pool.
+fn pool_of(names: &Names, assignment: &Assignment) -> Option<Option<PoolId>> {
+    let Some((flavor, _)) = flavor_of(assignment) else { return Some(None) };
+    names.pool_of(flavor).ok().map(|pool| pool.cloned())
+}
+
+/// A workload that gets quota: what is committed with its claims.
+#[derive(Debug, Clone)]
+pub(crate) struct Admitted {
+    /// As it was seen.
+    pub(crate) row: WorkloadRow,
+    /// The flavor whose quota it uses.
+    pub(crate) flavor: String,
+    /// Where its members have to lie, if the flavor says so.
+    pub(crate) pool_id: Option<PoolId>,
+    /// What of it is borrowed.
+    pub(crate) borrowed_gpus: i64,
+    /// Its members' wishes.
+    pub(crate) wishes: Vec<WishRow>,
+}
+
+/// Somebody who has to go.
+#[derive(Debug, Clone)]
+pub(crate) struct Told {
+    /// As it was seen.
+    pub(crate) row: WorkloadRow,
+    /// For whom; nobody when the queue is emptied.
+    pub(crate) by: Option<WorkloadId>,
+    /// Under which rule.
+    pub(crate) rule: PreemptionRule,
+    /// How long it is warned.
+    pub(crate) notice_s: i64,
+    /// How long it may take to stop after that.
+    pub(crate) grace_s: i64,
+    /// The numbers that made it the one.
+    pub(crate) body: serde_json::Value,
+}
+
+/// Somebody who waits, and why.
+#[derive(Debug, Clone)]
+pub(crate) struct Waits {
+    /// As it was seen.
+    pub(crate) row: WorkloadRow,
+    /// Why, as it is kept.
+    pub(crate) wait: serde_json::Value,
+    /// Its members, if it was not to wait: it is refused.
+    pub(crate) refused: Option<Vec<WishRow>>,
+}
+
+/// What a cycle decided.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Outcome {
+    pub(crate) admitted: Vec<Admitted>,
+    pub(crate) told: Vec<Told>,
+    pub(crate) waits: Vec<Waits>,
+}
+
+impl Outcome {
+    /// Whether nothing has to be written.
+    pub(crate) fn is_nothing(&self) -> bool {
+        self.admitted.is_empty() && self.told.is_empty() && self.waits.is_empty()
+    }
+}
+
+/// The book, and who is in it.
+#[derive(Debug, Clone)]
+pub(crate) struct Governor {
+    /// The objects of governance it was made from.
+    governance: Governance,
+    /// Their version.
+    pub(crate) version: i64,
+    /// How far the event sequence had come.
+    pub(crate) head: i64,
+    scheduler: Scheduler,
+    known: Known,
+    waiting: BTreeMap<WorkloadId, PendingIx>,
+    running: BTreeMap<WorkloadId, WorkloadIx>,
+    identities: HashMap<WorkloadId, u64>,
+    // Not looked at before.
+    not_before: BTreeMap<WorkloadId, Timestamp>,
+    // From then on other quotas count.
+    quotas_until: Option<Timestamp>,
+}
+
+impl Governor {
+    /// From rows that were read together.
+    pub(crate) fn new(rows: Rows, now: Timestamp) -> Result<Self, String> {
+        let (estate, names) = estate::build(&rows.governance, rows.pools.clone(), now)?;
+        let quotas_until = rows.governance.cluster_queues.iter().filter_map(|queue| queue.next_window_edge(now)).min();
+        let mut governor = Self {
+            governance: rows.governance.clone(),
+            version: rows.version,
+            head: rows.head,
+            scheduler: Scheduler::new(estate, profile()),
+            known: Known { names, ..Known::default() },
+            waiting: BTreeMap::new(),
+            running: BTreeMap::new(),
+            identities: HashMap::new(),
+            not_before: BTreeMap::new(),
+            quotas_until,
+        };
+        governor.line_up();
+        governor.adopt(rows, now);
+        Ok(governor)
+    }
+
+    fn line_up(&mut self) {
+        for queue in &self.governance.cluster_queues {
+            let Some(node) = self.known.names.queue(&queue.slug) else { continue };
+            let (strategy, order) = match queue.ordering {
+                Ordering::StrictFifo => (Strategy::Strict, Order::PriorityThenAge),
+                Ordering::BestEffortFifo => (Strategy::BestEffort, Order::PriorityThenAge),
+                Ordering::Lifo => (Strategy::BestEffort, Order::NewestFirst),
+                Ordering::Priority => (Strategy::Strict, Order::PriorityThenAge),
+            };
+            self.scheduler.book_mut().set_queue(node, strategy, order);
+            self.scheduler.book_mut().set_stopped(node, queue.stop != Stop::None);
+        }
+    }
+
+    /// Whether everything has to be read again: the objects have changed, or a window of quota opens or closes.
+    pub(crate) fn is_outdated(&self, version: i64, now: Timestamp) -> bool {
+        self.version != version || self.quotas_until.is_some_and(|until| until <= now)
+    }
+
+    /// Which of these are news.
+    pub(crate) fn changed(&self, touched: &[(WorkloadId, i64)]) -> BTreeSet<WorkloadId> {
+        let seen = |id: &WorkloadId| {
+            let waiter = self.waiting.get(id).and_then(|place| self.known.waiters.get(place)).map(|it| it.row.version);
+            waiter.or_else(|| self.running.get(id).and_then(|at| self.known.holders.get(at)).map(|it| it.row.version))
+        };
+        touched.iter().filter(|(id, version)| seen(id).is_none_or(|seen| seen < *version)).map(|(id, _)| id.clone()).collect()
+    }
+
+    /// Takes over rows that were read again, in place of what was known of them.
+    pub(crate) fn adopt(&mut self, rows: Rows, now: Timestamp) {
+        self.head = self.head.max(rows.head);
+        let mut all = rows.workloads.clone();
+        all.sort_by(|a, b| a.id.cmp(&b.id));
+        let mut members = rows.members();
+        let mut wishes = rows.wishes();
+        for row in all {
+            self.forget(&row.id);
+            let (members, wishes) = (members.remove(&row.id), wishes.remove(&row.id));
+            if row.state.holds_quota() {
+                self.holds(row, members.unwrap_or_default());
+            } else if row.state == State::Queued && row.desired == model::allocation::Desired::Running {
+                self.waits(&rows, row, wishes.unwrap_or_default(), now);
+            }
+        }
+    }
+
+    fn forget(&mut self, id: &WorkloadId) {
+        self.not_before.remove(id);
+        if let Some(place) = self.waiting.remove(id) {
+            self.scheduler.book_mut().withdraw(place);
+            self.known.waiters.remove(&place);
+        }
+        if let Some(place) = self.running.remove(id) {
+            self.scheduler.end(place);
+            self.known.holders.remove(&place);
+        }
+    }
+
+    fn identity(&mut self, id: &WorkloadId) -> u64 {
+        let next = self.identities.len() as u64;
+        *self.identities.entry(id.clone()).or_insert(next)
+    }
+
+    fn holds(&mut self, row: WorkloadRow, allocations: Vec<AllocationId>) {
+        let names = &self.known.names;
+        let queue = names.queue(&row.queue);
+        let what = row.flavor.as_ref().and_then(|flavor| names.gpus_of(flavor.as_str()));
+        // A queue or flavor that is gone counts nothing any more.
+        let (Some(queue), Some(what)) = (queue, what) else { return };
+        let workload = Workload {
+            queue,
+            priority: row.priority,
+            identity: self.identity(&row.id),
+            queued_at: Some(seconds(row.queued)),
+            quota_at: row.admitted.map(seconds),
+            usage: vec![(what, Amount::new(row.gpus()))],
+            evicting: matches!(row.state, State::Preempting | State::Stopping),
+            local_usage: 0,
+            elastic: None,
+        };
+        let place = self.scheduler.start(workload);
+        self.running.insert(row.id.clone(), place);
+        self.known.holders.insert(place, Holder { row, allocations });
+    }
+
+    fn waits(&mut self, rows: &Rows, row: WorkloadRow, wishes: Vec<WishRow>, now: Timestamp) {
+        // Members that are still on their way back come later, and are told then.
+        if i64::try_from(wishes.len()) != Ok(row.members) {
+            return;
+        }
+        let Some(request) = rows.request(&wishes) else { return };
+        if let Some(due) = row.due.filter(|due| *due > now) {
+            self.not_before.insert(row.id.clone(), due);
+            return;
+        }
+        let Some(queue) = self.known.names.queue(&row.queue) else { return };
+        let pod_set = self.known.names.pod_set(&request, u32::try_from(row.members).unwrap_or(u32::MAX));
+        let shape = self.scheduler.shape(std::slice::from_ref(&pod_set));
+        let pending = Pending {
+            queue,
+            waiting: Waiting {
+                local_usage: 0,
+                priority: row.priority,
+                queued_at: Some(seconds(row.queued)),
+                identity: self.identity(&row.id),
+            },
+            shape,
+            bar: (row.gated || self.is_held(&row)).then_some(Bar::FailedChecks),
+            may_not_preempt: row.if_unavailable == IfUnavailable::Refuse || !self.may_preempt(&row),
+        };
+        let place = self.scheduler.submit(pending);
+        self.waiting.insert(row.id.clone(), place);
+        self.known.waiters.insert(place, Waiter { row, request, wishes });
+    }
+
+    fn is_held(&self, row: &WorkloadRow) -> bool {
+        let own = |queue: &&model::governance::LocalQueue| {
+            queue.project_id == row.project_id && queue.slug == row.local_queue
+        };
+        self.governance.local_queues.iter().find(own).is_none_or(|queue| queue.stop != Stop::None)
+    }
+
+    fn may_preempt(&self, row: &WorkloadRow) -> bool {
+        let class = row.priority_class.as_ref();
+        let known = class.and_then(|slug| self.governance.priority_classes.iter().find(|class| class.slug == *slug));
+        known.is_none_or(|class| class.preempts)
+    }
+
+    /// Whether time alone has made somebody's turn come: those are to be read again.
+    pub(crate) fn come_due(&self, now: Timestamp) -> BTreeSet<WorkloadId> {
+        self.not_before.iter().filter(|(_, due)| **due <= now).map(|(id, _)| id.clone()).collect()
+    }
+
+    /// The fleet has changed: what found no place may find one.
+    pub(crate) fn wake(&mut self) {
+        let tree = self.scheduler.estate().tree.clone();
+        for queue in tree.nodes().filter(|node| tree.is_queue(*node)) {
+            self.scheduler.book_mut().wake(queue);
+        }
+    }
+
+    /// Whether anybody could be looked at.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.scheduler.book().ready().next().is_none() && self.drained().next().is_none()
+    }
+
+    // Those in queues that are being emptied, who were not told yet.
+    fn drained(&self) -> impl Iterator<Item = &Holder> {
+        let drains = |row: &WorkloadRow| {
+            let queue = self.governance.cluster_queues.iter().find(|queue| queue.slug == row.queue);
+            let own = |it: &&model::governance::LocalQueue| it.project_id == row.project_id && it.slug == row.local_queue;
+            let local = self.governance.local_queues.iter().find(own);
+            queue.is_some_and(|queue| queue.stop == Stop::HoldAndDrain)
+                || local.is_some_and(|local| local.stop == Stop::HoldAndDrain)
+        };
+        let any = self.governance.cluster_queues.iter().any(|queue| queue.stop == Stop::HoldAndDrain)
+            || self.governance.local_queues.iter().any(|queue| queue.stop == Stop::HoldAndDrain);
+        let stays = |row: &WorkloadRow| matches!(row.state, State::Admitted | State::Running);
+        self.running
+            .values()
+            .filter(move |_| any)
+            .filter_map(|place| self.known.holders.get(place))
+            .filter(move |holder| stays(&holder.row) && drains(&holder.row))
+    }
+
+    /// One cycle on the picture, which is left as it was.
+    pub(crate) fn cycle(&mut self, snapshot: &mut Snapshot, now: Timestamp) -> Outcome {
+        let mut outcome = Outcome::default();
+        let drained: Vec<Holder> = self.drained().cloned().collect();
+        for holder in drained {
+            outcome.told.push(self.told(&holder.row, None, PreemptionRule::Drain, serde_json::json!({})));
+        }
+        let Self { scheduler, known, .. } = self;
+        let decisions = {
+            let mut floor = PictureFloor::new(snapshot, known);
+            scheduler.step(seconds(now), &mut floor)
+        };
+        for decision in decisions {
+            self.take_over(decision, &mut outcome);
+        }
+        outcome
+    }
+
+    fn take_over(&mut self, decision: Decision, outcome: &mut Outcome) {
+        let Some(waiter) = self.known.waiters.get(&decision.pending).cloned() else { return };
+        match &decision.verdict {
+            Verdict::Admitted { workload, assignment } => {
+                let Some(admitted) = self.admitted(&waiter, *workload, assignment) else { return };
+                self.waiting.remove(&waiter.row.id);
+                self.known.waiters.remove(&decision.pending);
+                self.running.insert(waiter.row.id.clone(), *workload);
+                let allocations = waiter.wishes.iter().map(|wish| wish.id.clone()).collect();
+                self.known.holders.insert(*workload, Holder { row: waiter.row, allocations });
+                outcome.admitted.push(admitted);
+            }
+            Verdict::Preempting { victims, .. } => {
+                for victim in victims {
+                    let told = self.victim(&waiter, victim);
+                    outcome.told.extend(told);
+                }
+                self.hears(&waiter, &decision, outcome);
+            }
+            Verdict::Waiting { .. } => self.hears(&waiter, &decision, outcome),
+        }
+    }
+
+    fn admitted(&self, waiter: &Waiter, place: WorkloadIx, assignment: &Assignment) -> Option<Admitted> {
+        let (flavor, what) = flavor_of(assignment)?;
+        let names = &self.known.names;
+        let tree = &self.scheduler.estate().tree;
+        let queue = self.scheduler.running().get(place)?.queue;
+        let own = tree.quota(queue, what).nominal;
+        let over = self.scheduler.usage().of(queue, what).minus(own).or_zero().units();
+        Some(Admitted {
+            row: waiter.row.clone(),
+            flavor: names.flavor(flavor)?.slug.to_string(),
+            pool_id: pool_of(names, assignment)?,
+            borrowed_gpus: over.min(waiter.row.gpus()),
+            wishes: waiter.wishes.clone(),
+        })
+    }
+
+    fn victim(&self, by: &Waiter, victim: &Victim) -> Option<Told> {
+        let holder = self.known.holders.get(&victim.workload)?;
+        // One that was told before is not told again.
+        if !matches!(holder.row.state, State::Admitted | State::Running) {
+            return None;
+        }
+        let rule = match victim.reason {
+            Reason::InQueue { .. } => PreemptionRule::WithinQueue,
+            Reason::CohortReclaim { .. } => PreemptionRule::Reclaim,
+            Reason::CohortReclaimWhileBorrowing { .. } => PreemptionRule::BorrowWithinCohort,
+            Reason::CohortFairShare { .. } => PreemptionRule::FairShare,
+        };
+        let body = tell::numbers(&self.known.names, &victim.reason);
+        Some(self.told(&holder.row, Some(by.row.id.clone()), rule, body))
+    }
+
+    fn told(&self, row: &WorkloadRow, by: Option<WorkloadId>, rule: PreemptionRule, body: serde_json::Value) -> Told {
+        let queue = self.governance.cluster_queues.iter().find(|queue| queue.slug == row.queue);
+        let (notice_s, grace_s) = queue.map_or((0, 0), |queue| (queue.notice_s.get(), queue.grace_s.get()));
+        Told { row: row.clone(), by, rule, notice_s, grace_s, body }
+    }
+
+    // Somebody does not get it now, and hears why.
+    fn hears(&self, waiter: &Waiter, decision: &Decision, outcome: &mut Outcome) {
+        let wait = tell::wait(&self.scheduler, &self.known, decision);
+        let refused = (waiter.row.if_unavailable == IfUnavailable::Refuse).then(|| waiter.wishes.clone());
+        outcome.waits.push(Waits { row: waiter.row.clone(), wait, refused });
+    }
+}
+
+/// Whole seconds of a moment.
+fn seconds(at: Timestamp) -> i64 {
+    at.as_micros().div_euclid(model::time::MICROS_PER_SECOND)
+}
+
+/// The name of a queue or cohort as the contract has it.
+pub(crate) fn slug(name: &str) -> Option<Slug> {
+    name.parse().ok()
+}

@@ -1,0 +1,103 @@
+//! What the governor has to say to those who do not get it now: why they wait, or that they have to go. It is written down in
+//! one transaction, and where somebody has moved on meanwhile nothing of it is.
+
+use model::{
+    AllocationId, DecisionId, PreemptionId, WorkloadId,
+    workload::{PreemptionRule, State},
+};
+use serde::Serialize;
+use store::{
+    Stamp, StoreError, Tx,
+    decisions::{self, DecisionRow},
+    living::{self, Living as Table},
+    placing::WishRow,
+    preemptions::{self, PreemptionNew},
+    workloads::{self, Entering, WorkloadRow},
+};
+
+use super::{Told, Waits};
+use crate::{applier::REFUSED, driver::write_json, leader::Leader};
+
+/// What was written: the workloads with their versions after it, and whether they were told to go.
+pub(crate) type Written = Vec<(WorkloadId, i64, Option<State>)>;
+
+/// Writes it down. Nothing where somebody has moved on: then everybody is decided about again.
+pub(crate) fn write(leader: &Leader, told: Vec<Told>, waits: Vec<Waits>) -> Result<Option<Written>, StoreError> {
+    let news: Vec<Waits> = waits.into_iter().filter(is_news).collect();
+    if told.is_empty() && news.is_empty() {
+        return Ok(Some(vec![]));
+    }
+    let wrote = leader.commit(move |tx, stamp| {
+        let mut written = Vec::with_capacity(told.len() + news.len());
+        for one in &told {
+            written.push((one.row.id.clone(), tell(tx, stamp, one)?, Some(State::Preempting)));
+        }
+        for one in &news {
+            let (version, state) = match &one.refused {
+                Some(wishes) => (refuse(tx, stamp, one, wishes)?, Some(State::Refused)),
+                None => (workloads::set_wait(tx, stamp, &one.row, &one.wait.to_string())?, None),
+            };
+            written.push((one.row.id.clone(), version, state));
+        }
+        Ok(written)
+    });
+    match wrote {
+        Ok(written) => Ok(Some(written)),
+        Err(StoreError::StaleVersion | StoreError::UniqueViolation { .. }) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+// Numbers that move while the reason stays are not worth a commit for everybody in the line.
+fn is_news(waits: &Waits) -> bool {
+    let before = waits.row.wait.as_deref();
+    waits.refused.is_some() || before != Some(waits.wait.to_string().as_str())
+}
+
+fn tell(tx: &mut Tx<'_>, stamp: &mut Stamp<'_>, told: &Told) -> Result<i64, StoreError> {
+    let id = PreemptionId::from_parts(stamp.now, stamp.bits());
+    let body = told.body.to_string();
+    let new = PreemptionNew {
+        id: &id,
+        by_workload_id: told.by.as_ref(),
+        rule: told.rule,
+        notice_s: told.notice_s,
+        grace_s: told.grace_s,
+        body: &body,
+    };
+    preemptions::insert(tx, stamp, &told.row, new)
+}
+
+#[derive(Serialize)]
+struct Refusal<'a> {
+    code: api::Code,
+    because: &'a str,
+}
+
+fn refuse(
+    tx: &mut Tx<'_>,
+    stamp: &mut Stamp<'_>,
+    waits: &Waits,
+    wishes: &[WishRow],
+) -> Result<i64, StoreError> {
+    let because = waits.wait.get("sentence").and_then(serde_json::Value::as_str).unwrap_or("It would have to wait.");
+    let body = write_json(&Refusal { code: api::Code::QuotaExceeded, because })?;
+    let mut rows = Vec::with_capacity(wishes.len());
+    for wish in wishes {
+        rows.push(DecisionRow {
+            id: DecisionId::from_parts(stamp.now, stamp.bits()),
+            subject_id: wish.id.to_string(),
+            outcome: REFUSED.to_owned(),
+            body: body.clone(),
+            snapshot_version: 0,
+            at: stamp.now,
+        });
+    }
+    decisions::insert_all(tx, &rows)?;
+    for wish in wishes {
+        living::poke(tx, Table::Allocations, wish.id.as_str(), stamp.now)?;
+    }
+    let entering =
+        Entering { state: State::Refused, flavor: None, borrowed_gpus: 0, reason: Some("would_have_to_wait") };
+    workloads::enter(tx, stamp, &waits.row, entering)
+}
