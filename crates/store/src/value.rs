@@ -120,6 +120,7 @@ ids_as_values!(
     ProofId,
     WipeOverrideId,
     IngressId,
+    GovernedId,
     EventId,
     AuditId,
     OperationId,
