@@ -37,6 +37,8 @@ text_enum! {
         WipeOverride = "wipe_override",
         /// A way in from outside to a guest.
         Ingress = "ingress",
+        /// What waits in a queue and is admitted as a whole.
+        Workload = "workload",
         /// An allocation.
         Allocation = "allocation",
         /// A task.
@@ -69,6 +71,8 @@ text_enum! {
         Wished = "wished",
         /// Its workflow moved.
         StateChanged = "state_changed",
+        /// It was told to go, for others.
+        Preempted = "preempted",
         /// It ended.
         Deleted = "deleted",
     }

@@ -110,6 +110,10 @@ ids! {
     SshKeyId = "ssh",
     /// What a user holds.
     AllocationId = "alc",
+    /// What waits in a queue and is admitted as a whole: one or more allocations.
+    WorkloadId = "wkl",
+    /// One time that a workload was told to go.
+    PreemptionId = "pmt",
     /// The exclusive right of an allocation to a slot or node.
     ClaimId = "clm",
     /// One bounded order to a node agent.

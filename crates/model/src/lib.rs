@@ -30,6 +30,7 @@ pub mod task;
 pub mod tenancy;
 pub mod text;
 pub mod time;
+pub mod workload;
 
 pub use id::*;
 pub use time::Timestamp;

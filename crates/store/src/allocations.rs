@@ -8,7 +8,7 @@ use model::guest::UserData;
 use model::image::ImageSpec;
 use model::sku::CapacityShape;
 use model::text::DisplayName;
-use model::{AllocationId, NodeId, ProjectId, RegionId, SkuId, TenantId, Timestamp};
+use model::{AllocationId, NodeId, ProjectId, RegionId, SkuId, TenantId, Timestamp, WorkloadId};
 
 use crate::living::{Life, Seen, life_begins_anew, life_columns, look_at_once};
 use crate::record::{self, Change, Stamp};
@@ -20,6 +20,8 @@ use crate::{Row, StoreError, Tx};
 pub struct AllocationRow {
     /// Its id.
     pub id: AllocationId,
+    /// The workload that it is a member of.
+    pub workload_id: Option<WorkloadId>,
     /// Whose it is.
     pub tenant_id: TenantId,
     /// In which project.
@@ -100,6 +102,8 @@ pub struct AllocationNew<'a> {
     pub terms: &'a AllocationTerms,
     /// The allocation that it takes the place of.
     pub recreated_from: Option<&'a AllocationId>,
+    /// The workload that it is a member of.
+    pub workload_id: Option<&'a WorkloadId>,
 }
 
 /// What its owner may change about an allocation that lives.
@@ -146,7 +150,7 @@ macro_rules! selected {
             ", a.placement, a.labels, a.ssh_keys, a.lease_ends_us, a.lease_warned_us, a.may_recreate, a.evacuating, ",
             "a.recreated_from, a.desired_reason, a.force_reason, ",
             "(SELECT r.id FROM allocations r WHERE r.recreated_from = a.id) AS recreated_as, a.image, ",
-            "CAST(CASE WHEN a.user_data IS NULL THEN 0 ELSE 1 END AS BIGINT)",
+            "CAST(CASE WHEN a.user_data IS NULL THEN 0 ELSE 1 END AS BIGINT), a.workload_id",
             " FROM allocations a"
         )
     };
@@ -163,8 +167,8 @@ macro_rules! listed {
 
 const INSERT: &str = "INSERT INTO allocations (id, tenant_id, project_id, name, sku_id, region_id, shape, gpu_count, \
     desired, observed, state, state_since_us, look_us, version, created_us, placement, labels, ssh_keys, lease_ends_us, \
-    may_recreate, recreated_from, image, user_data) \
-    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, '{}', $10, $11, $11, 1, $11, $12, $13, $14, $15, $16, $17, $18, $19)";
+    may_recreate, recreated_from, image, user_data, workload_id) \
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, '{}', $10, $11, $11, 1, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20)";
 const USER_DATA: &str = "SELECT user_data FROM allocations WHERE id = $1";
 const OBSERVE: &str = "UPDATE allocations SET observed = $3, version = version + 1 WHERE id = $1 AND version = $2";
 const GET: &str = concat!(selected!(), " WHERE a.id = $1");
@@ -254,6 +258,7 @@ fn read(row: &Row) -> Result<AllocationRow, StoreError> {
         desired_reason: row.text(30)?.to_owned(),
         force_reason: row.opt_text(31)?.map(str::to_owned),
         recreated_as: row.opt_parse(32)?,
+        workload_id: row.opt_parse(35)?,
     })
 }
 
@@ -298,6 +303,7 @@ pub fn insert(tx: &mut Tx<'_>, stamp: &mut Stamp<'_>, new: AllocationNew<'_>) ->
         new.recreated_from.into(),
         new.terms.image.as_ref().map(json).transpose()?.into(),
         new.terms.user_data.as_ref().map(UserData::reveal).into(),
+        new.workload_id.into(),
     ];
     let change = Change::of(Noun::Allocation, What::Created, new.id.as_str(), 1)
         .within(Some(new.tenant_id), Some(new.project_id))

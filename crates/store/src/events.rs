@@ -38,6 +38,8 @@ pub struct EventRow {
     pub reason: Option<String>,
     /// When it was committed, by the clock of whoever committed it.
     pub at: Timestamp,
+    /// What else there is to tell, as JSON.
+    pub detail: Option<String>,
 }
 
 /// Events after a cursor, as far as a scope may see them.
@@ -52,7 +54,7 @@ pub struct EventPage {
 macro_rules! selected {
     () => {
         "SELECT e.id, e.seq, e.noun, e.change, e.subject_id, e.object_version, e.tenant_id, e.project_id, e.state_from, \
-         e.state_to, e.reason, e.at_us FROM events e"
+         e.state_to, e.reason, e.at_us, e.detail FROM events e"
     };
 }
 macro_rules! after {
@@ -122,6 +124,7 @@ fn read(row: &Row) -> Result<EventRow, StoreError> {
         state_to: row.opt_text(9)?.map(str::to_owned),
         reason: row.opt_text(10)?.map(str::to_owned),
         at: row.timestamp(11)?,
+        detail: row.opt_text(12)?.map(str::to_owned),
     })
 }
 

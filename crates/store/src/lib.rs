@@ -50,6 +50,7 @@ pub mod nodes;
 pub mod operations;
 pub mod placing;
 pub mod pools;
+pub mod preemptions;
 pub mod principals;
 pub mod projects;
 pub mod proofs;
@@ -68,6 +69,7 @@ pub mod timeline;
 pub mod tokens;
 pub mod usage;
 pub mod wipe_overrides;
+pub mod workloads;
 pub use record::Stamp;
 pub use scope::{Page, Scope};
 

@@ -27,6 +27,8 @@ pub enum Living {
     Nodes,
     /// `node_resource_slots`
     Slots,
+    /// `workloads`
+    Workloads,
     /// `allocations`
     Allocations,
     /// `node_tasks`
@@ -36,7 +38,7 @@ pub enum Living {
 impl Living {
     /// Every living table, owners before what they own.
     pub const ALL: &'static [Self] =
-        &[Self::Tenants, Self::Projects, Self::Nodes, Self::Slots, Self::Allocations, Self::Tasks];
+        &[Self::Tenants, Self::Projects, Self::Nodes, Self::Slots, Self::Workloads, Self::Allocations, Self::Tasks];
 
     const fn texts(self) -> &'static Texts {
         match self {
@@ -44,6 +46,7 @@ impl Living {
             Self::Projects => &PROJECTS,
             Self::Nodes => &NODES,
             Self::Slots => &SLOTS,
+            Self::Workloads => &WORKLOADS,
             Self::Allocations => &ALLOCATIONS,
             Self::Tasks => &TASKS,
         }
@@ -243,6 +246,7 @@ const NODES: Texts = Texts {
     ..texts!("nodes")
 };
 const SLOTS: Texts = texts!("node_resource_slots");
+const WORKLOADS: Texts = texts!("workloads");
 const ALLOCATIONS: Texts = texts!("allocations");
 const TASKS: Texts = texts!("node_tasks");
 

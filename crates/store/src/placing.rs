@@ -14,7 +14,7 @@ use model::event::{Change as What, Noun};
 use model::sku::CapacityShape;
 use model::supply::{FabricClaimMode, LAB_PROFILE, NodeDesired, NodeState, OccupancyMode, SlotState};
 use model::tenancy;
-use model::{AllocationId, NodeId, PoolId, ProjectId, RegionId, SkuId, SlotId, TenantId, Timestamp};
+use model::{AllocationId, NodeId, PoolId, ProjectId, RegionId, SkuId, SlotId, TenantId, Timestamp, WorkloadId};
 
 use crate::living::{Seen, wait_ends};
 use crate::operations;
@@ -32,6 +32,8 @@ pub const PLACED: &str = "placed";
 pub struct WishRow {
     /// Its id.
     pub id: AllocationId,
+    /// The workload that it is a member of; then it is placed when that is admitted.
+    pub workload_id: Option<WorkloadId>,
     /// Whose it is.
     pub tenant_id: TenantId,
     /// In which project.
@@ -179,11 +181,22 @@ macro_rules! chosen_nodes {
     };
 }
 
-const DUE: &str = "SELECT a.id, a.tenant_id, a.project_id, a.sku_id, a.region_id, a.shape, a.gpu_count, a.placement, \
-    a.version, a.look_us, a.faults FROM allocations a WHERE a.state = 'requested' AND a.look_us IS NOT NULL \
-    AND a.look_us <= $1 AND a.desired = 'running' AND (a.lease_ends_us IS NULL OR a.lease_ends_us > $1) \
-    AND NOT EXISTS (SELECT 1 FROM decisions d WHERE d.subject_id = a.id AND d.outcome = 'refused') \
-    ORDER BY a.look_us, a.id LIMIT $2";
+macro_rules! wishes {
+    () => {
+        "SELECT a.id, a.tenant_id, a.project_id, a.sku_id, a.region_id, a.shape, a.gpu_count, a.placement, a.version, \
+         COALESCE(a.look_us, a.created_us), a.faults, a.workload_id FROM allocations a WHERE a.state = 'requested' \
+         AND a.desired = 'running' AND "
+    };
+}
+
+const DUE: &str = concat!(
+    wishes!(),
+    "a.workload_id IS NULL AND a.look_us IS NOT NULL AND a.look_us <= $1 ",
+    "AND (a.lease_ends_us IS NULL OR a.lease_ends_us > $1) ",
+    "AND NOT EXISTS (SELECT 1 FROM decisions d WHERE d.subject_id = a.id AND d.outcome = 'refused') ",
+    "ORDER BY a.look_us, a.id LIMIT $2"
+);
+const OF_WORKLOADS: &str = concat!(wishes!(), "a.workload_id IN ", given!(), " ORDER BY a.workload_id, a.id");
 const STANDINGS: &str = concat!(
     "SELECT p.id, t.state, t.desired, p.state, p.desired, p.gpu_cap, (SELECT CAST(COALESCE(SUM(a.gpu_count), 0) AS BIGINT) ",
     "FROM allocations a WHERE a.project_id = p.id AND a.state NOT IN ('released', 'refused', 'failed')) ",
@@ -217,24 +230,33 @@ static RESERVE: BulkUpdate = BulkUpdate {
     also: wait_ends!(),
 };
 
-/// Wishes whose look is due, longest waiting first: not given back, not refused, their lease not over.
+fn read_wish(row: &Row) -> Result<WishRow, StoreError> {
+    Ok(WishRow {
+        id: row.parse(0)?,
+        workload_id: row.opt_parse(11)?,
+        tenant_id: row.parse(1)?,
+        project_id: row.parse(2)?,
+        sku_id: row.parse(3)?,
+        region_id: row.parse(4)?,
+        shape: row.parse(5)?,
+        gpu_count: row.int(6)?,
+        placement: row.text(7)?.to_owned(),
+        version: row.int(8)?,
+        look: row.timestamp(9)?,
+        faults: row.int(10)?,
+    })
+}
+
+/// Wishes whose look is due, longest waiting first: not given back, not refused, their lease not over. Members of
+/// workloads are not among them: see [`wishes_of`].
 pub fn due(tx: &mut Tx<'_>, now: Timestamp, limit: i64) -> Result<Vec<WishRow>, StoreError> {
-    let read = |row: &Row| {
-        Ok(WishRow {
-            id: row.parse(0)?,
-            tenant_id: row.parse(1)?,
-            project_id: row.parse(2)?,
-            sku_id: row.parse(3)?,
-            region_id: row.parse(4)?,
-            shape: row.parse(5)?,
-            gpu_count: row.int(6)?,
-            placement: row.text(7)?.to_owned(),
-            version: row.int(8)?,
-            look: row.timestamp(9)?,
-            faults: row.int(10)?,
-        })
-    };
-    tx.query(DUE, &[now.into(), limit.into()])?.iter().map(read).collect()
+    tx.query(DUE, &[now.into(), limit.into()])?.iter().map(read_wish).collect()
+}
+
+/// The members of workloads that wait for a place, workload by workload. None of a member that is wanted released.
+pub fn wishes_of(tx: &mut Tx<'_>, workloads: &BTreeSet<WorkloadId>) -> Result<Vec<WishRow>, StoreError> {
+    let keys = keys(workloads.iter().map(WorkloadId::as_str));
+    tx.query(OF_WORKLOADS, &[keys])?.iter().map(read_wish).collect()
 }
 
 /// What admission looks at besides the wishes themselves.

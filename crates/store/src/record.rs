@@ -55,6 +55,8 @@ pub(crate) struct Change<'a> {
     pub state_to: Option<&'static str>,
     /// Why, in one stable word or short sentence.
     pub reason: Option<&'a str>,
+    /// What else there is to tell, as JSON.
+    pub detail: Option<&'a str>,
 }
 
 impl<'a> Change<'a> {
@@ -70,6 +72,7 @@ impl<'a> Change<'a> {
             state_from: None,
             state_to: None,
             reason: None,
+            detail: None,
         }
     }
     /// The same change inside a tenant, and a project where there is one.
@@ -100,6 +103,7 @@ static EVENTS: BulkInsert = BulkInsert {
         ("state_to", Kind::Text),
         ("reason", Kind::Text),
         ("at_us", Kind::Int),
+        ("detail", Kind::Text),
     ],
 };
 
@@ -158,7 +162,7 @@ pub(crate) fn changed_all(
 }
 
 const EVENT: &str = "INSERT INTO events (id, noun, change, subject_id, object_version, tenant_id, project_id, \
-     state_from, state_to, reason, at_us) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)";
+     state_from, state_to, reason, at_us, detail) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)";
 
 /// One event travels with whatever comes next; several go together.
 fn write(tx: &mut Tx<'_>, stamp: &mut Stamp<'_>, changes: &[Change<'_>]) -> Result<(), StoreError> {
@@ -173,7 +177,7 @@ fn write(tx: &mut Tx<'_>, stamp: &mut Stamp<'_>, changes: &[Change<'_>]) -> Resu
     tx.post_bulk(&events)
 }
 
-fn event(stamp: &mut Stamp<'_>, change: &Change<'_>) -> Option<[Value; 11]> {
+fn event(stamp: &mut Stamp<'_>, change: &Change<'_>) -> Option<[Value; 12]> {
     if model::planted!(EventLost) && change.noun == Noun::Allocation && change.change == What::StateChanged {
         return None;
     }
@@ -190,5 +194,6 @@ fn event(stamp: &mut Stamp<'_>, change: &Change<'_>) -> Option<[Value; 11]> {
         change.state_to.into(),
         change.reason.into(),
         stamp.now.into(),
+        change.detail.into(),
     ])
 }

@@ -113,6 +113,8 @@ ids_as_values!(
     SlotId,
     SshKeyId,
     AllocationId,
+    WorkloadId,
+    PreemptionId,
     ClaimId,
     TaskId,
     StreamId,
