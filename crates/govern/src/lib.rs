@@ -14,6 +14,7 @@ pub mod order;
 mod places;
 pub mod preempt;
 pub mod share;
+pub mod timetable;
 pub mod tree;
 pub mod weight;
 pub mod workload;

@@ -4,6 +4,9 @@
 //! ever give; the largest of these fractions is the node's share, and its weight divides it. Shares are kept as the fraction
 //! they are and compared by multiplying crosswise in 192 bits, so a comparison is always exact. Only the number that is
 //! shown to people, [`Share::per_mille_ceil`], is rounded, and always up.
+//!
+//! Flavors of one resource can be of different speed. Where shares are built by work ([`Shares::build_by_work`]), a device
+//! counts for what it does: a team on fast devices has the larger share of two that hold equally many.
 
 use crate::{
     amount::Amount,
@@ -34,9 +37,14 @@ pub struct Shares {
     // Flavor-resources ordered by resource; each resource is a range of this.
     order: Vec<FlavorResource>,
     ranges: Vec<Range<usize>>,
+    // By flavor-resource: what one of it counts, with what all flavors of its resource have in common taken out.
+    work: Vec<i64>,
     // Node by node, one of each resource: what its parent could ever give.
     lendable: Vec<Amount>,
 }
+
+/// How fast a device of usual speed is, in thousandths.
+pub const SPEED_USUAL: u32 = 1000;
 
 impl Share {
     /// Nothing borrowed.
@@ -113,9 +121,17 @@ impl Share {
 }
 
 impl Shares {
-    /// For a tree, where `resource_of` says for each [`FlavorResource`] which resource it is.
+    /// For a tree, where `resource_of` says for each [`FlavorResource`] which resource it is. All flavors count alike.
     #[must_use]
     pub fn build(tree: &Tree, resource_of: &[Resource]) -> Self {
+        Self::build_by_work(tree, resource_of, &[])
+    }
+
+    /// The same where flavors differ in speed: `speeds` says for each [`FlavorResource`] how much work one unit of it does,
+    /// in thousandths of the usual. One that is missing has the usual speed; the least speed is one thousandth, so that
+    /// whatever is borrowed counts for something.
+    #[must_use]
+    pub fn build_by_work(tree: &Tree, resource_of: &[Resource], speeds: &[u32]) -> Self {
         let mut order: Vec<FlavorResource> = (0..tree.width()).map(FlavorResource).collect();
         let resource = |what: &FlavorResource| resource_of.get(what.0 as usize).copied().unwrap_or(Resource(0));
         order.sort_by_key(|what| (resource(what), *what));
@@ -126,17 +142,38 @@ impl Shares {
                 order.partition_point(|what| resource(what) < of)..order.partition_point(|what| resource(what) <= of),
             );
         }
-        let mut lendable = vec![];
+        let speed = |what: &FlavorResource| speeds.get(what.0 as usize).copied().unwrap_or(SPEED_USUAL).max(1);
+        let mut work = vec![1; order.len()];
+        for range in &ranges {
+            // A fraction stays what it is when both of its sides are divided; so amounts stay small, and flavors of equal
+            // speed count one.
+            let common = order[range.clone()].iter().map(speed).fold(0, common_divisor).max(1);
+            for what in &order[range.clone()] {
+                work[what.0 as usize] = i64::from(speed(what) / common);
+            }
+        }
+        Self { order, ranges, work, lendable: vec![] }.on(tree)
+    }
+
+    /// The same measure on another tree of the same nodes, whose quotas differ.
+    #[must_use]
+    pub fn on(&self, tree: &Tree) -> Self {
+        let mut lendable = Vec::with_capacity(tree.nodes().count() * self.ranges.len());
         for node in tree.nodes() {
-            for range in &ranges {
+            for range in &self.ranges {
                 let sum = |parent| {
-                    let potentials = order[range.clone()].iter().map(|what| tree.potential(parent, *what));
+                    let potentials = self.order[range.clone()].iter();
+                    let potentials = potentials.map(|what| self.work_of(*what, tree.potential(parent, *what)));
                     potentials.fold(Amount::ZERO, Amount::plus)
                 };
                 lendable.push(tree.parent(node).map_or(Amount::ZERO, sum));
             }
         }
-        Self { order, ranges, lendable }
+        Self { order: self.order.clone(), ranges: self.ranges.clone(), work: self.work.clone(), lendable }
+    }
+
+    fn work_of(&self, what: FlavorResource, much: Amount) -> Amount {
+        much.times(self.work[what.0 as usize])
     }
 
     /// The share of a node as it is.
@@ -158,7 +195,7 @@ impl Shares {
                 let extra =
                     more.iter().filter(|(of, _)| of == what).fold(Amount::ZERO, |sum, (_, much)| sum.plus(*much));
                 let beyond = usage.of(node, *what).plus(extra).minus(tree.subtree(node, *what));
-                borrowed = borrowed.plus(beyond.or_zero());
+                borrowed = borrowed.plus(self.work_of(*what, beyond.or_zero()));
             }
             if borrowed <= Amount::ZERO {
                 continue;
@@ -183,6 +220,10 @@ impl Shares {
 pub fn borrows_on(tree: &Tree, usage: &Usage, node: NodeIx, request: &[(FlavorResource, Amount)]) -> bool {
     let beyond = |what| tree.borrows_with(usage, node, what, Amount::ZERO);
     tree.parent(node).is_some() && request.iter().any(|(what, much)| *much > Amount::ZERO && beyond(*what))
+}
+
+fn common_divisor(one: u32, other: u32) -> u32 {
+    if other == 0 { one } else { common_divisor(other, one % other) }
 }
 
 fn magnitude(amount: Amount) -> u128 {

@@ -62,6 +62,12 @@ pub enum TreeFault {
         /// One node of the circle.
         node: u32,
     },
+    /// A change to a node that is not there.
+    #[error("there is no node {node} in the tree")]
+    NoSuchNode {
+        /// Which one was named.
+        node: u32,
+    },
     /// A quota of something that is not counted.
     #[error("node {node} has a quota of something that the tree does not count")]
     NoSuchResource {
@@ -139,6 +145,32 @@ impl Tree {
         }
         let empty = vec![Amount::ZERO; specs.len() * width];
         let mut tree = Self { nodes, width, quotas, subtree: empty.clone(), kept: empty.clone(), potential: empty };
+        tree.sum_up(&order);
+        Ok(tree)
+    }
+
+    /// The same tree with some quotas exchanged; nodes keep their numbers.
+    ///
+    /// # Errors
+    /// When there is no such node, or what the quota is of is not counted.
+    pub fn with_quotas(&self, changes: &[(NodeIx, FlavorResource, Quota)]) -> Result<Self, TreeFault> {
+        let mut tree = self.clone();
+        for (node, what, quota) in changes {
+            if ix(*node) >= self.nodes.len() {
+                return Err(TreeFault::NoSuchNode { node: node.0 });
+            }
+            if what.0 as usize >= self.width {
+                return Err(TreeFault::NoSuchResource { node: node.0 });
+            }
+            let at = tree.at(*node, *what);
+            tree.quotas[at] = *quota;
+        }
+        let mut order: Vec<NodeIx> = self.nodes().filter(|node| self.parent(*node).is_none()).collect();
+        let mut next = 0;
+        while let Some(node) = order.get(next).copied() {
+            order.extend(self.children(node));
+            next += 1;
+        }
         tree.sum_up(&order);
         Ok(tree)
     }

@@ -104,7 +104,48 @@ fn the_wide_product_carries() {
     assert_eq!(wide(1 << 64, 3), (3, 0));
 }
 
+#[test]
+fn of_two_teams_with_equally_many_devices_the_one_on_fast_ones_has_the_larger_share() {
+    let cohort = NodeSpec { quotas: queue(Weight::ONE, [10, 10, 10]).quotas, ..NodeSpec::default() };
+    let team = queue(Weight::ONE, [0, 0, 0]);
+    let tree = Tree::build(&[cohort, team.clone(), team], 3).unwrap();
+    // The second flavor of the first resource does two and a half times the work.
+    let by_work = Shares::build_by_work(&tree, &KINDS, &[1000, 1000, 2500]);
+    let by_count = Shares::build(&tree, &KINDS);
+    let of = |shares: &Shares, node, what| shares.with(&tree, &tree.unused(), node, &[use_of(what, 4)]);
+    assert_eq!(of(&by_count, LEFT, 0).compare(&of(&by_count, RIGHT, 2)), Ordering::Equal);
+    assert_eq!(of(&by_work, LEFT, 0).compare(&of(&by_work, RIGHT, 2)), Ordering::Less);
+    // 4 of 10 + 25, and 10 of 10 + 25.
+    assert_eq!([of(&by_work, LEFT, 0), of(&by_work, RIGHT, 2)].map(|share| share.per_mille_ceil()), [115, 286]);
+    // Another resource is not touched by it.
+    assert_eq!(of(&by_work, LEFT, 1), of(&by_count, LEFT, 1));
+}
+
+#[test]
+fn the_slowest_device_still_counts_and_the_largest_amounts_do_not_wrap() {
+    let huge = i64::MAX / 2;
+    let (tree, _) = pair(queue(Weight::ONE, [0, 0, 0]), queue(Weight::ONE, [huge, 0, huge]));
+    let shares = Shares::build_by_work(&tree, &KINDS, &[0, 0, u32::MAX]);
+    let of = |what, units| shares.with(&tree, &tree.unused(), LEFT, &[use_of(what, units)]);
+    assert!(of(0, 1).borrows() && !of(0, 1).is_zero());
+    assert_eq!(of(2, huge).per_mille_ceil(), 1000);
+}
+
 proptest! {
+    #[test]
+    fn flavors_of_equal_speed_count_as_before(
+        speed in 1..u32::MAX, left in prop::array::uniform3(0..i64::MAX), right in prop::array::uniform3(0..i64::MAX),
+        used in prop::array::uniform3(0..i64::MAX),
+    ) {
+        let (tree, before) = pair(queue(Weight::ONE, left), queue(Weight::ONE, right));
+        let by_work = Shares::build_by_work(&tree, &KINDS, &[speed; 3]);
+        let more: Vec<_> = used.iter().zip(0..).map(|(units, what)| use_of(what, *units)).collect();
+        for node in [ROOT, LEFT, RIGHT] {
+            let usage = tree.unused();
+            prop_assert_eq!(before.with(&tree, &usage, node, &more), by_work.with(&tree, &usage, node, &more));
+        }
+    }
+
     #[test]
     fn comparison_is_a_total_order_that_agrees_with_the_shown_number(
         raw in prop::collection::vec((1..i64::MAX, 1..i64::MAX, 0..u64::MAX), 3)

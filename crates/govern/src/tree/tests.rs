@@ -94,3 +94,26 @@ proptest! {
         prop_assert_eq!(usage, tree.unused());
     }
 }
+
+#[test]
+fn a_tree_with_other_quotas_is_the_tree_that_was_built_with_them() {
+    let mut specs = [
+        node(None, false, 4, (None, None)),
+        node(Some(0), false, 0, (Some(3), Some(5))),
+        node(Some(1), true, 6, (Some(2), Some(4))),
+        node(Some(0), true, 6, (None, None)),
+    ];
+    let before = Tree::build(&specs, 1).unwrap();
+    let quota = Quota { nominal: Amount::new(20), borrowing_limit: None, lending_limit: Some(Amount::new(1)) };
+    let changed = before.with_quotas(&[(NodeIx(2), GPU, quota)]).unwrap();
+    specs[2].quotas = vec![(GPU, quota)];
+    let built = Tree::build(&specs, 1).unwrap();
+    for node in built.nodes() {
+        let numbers = |tree: &Tree| [tree.subtree(node, GPU), tree.kept(node, GPU), tree.potential(node, GPU)];
+        assert_eq!(numbers(&changed), numbers(&built));
+    }
+    assert_ne!(changed.subtree(NodeIx(0), GPU), before.subtree(NodeIx(0), GPU));
+    let fault = |node, what| before.with_quotas(&[(NodeIx(node), FlavorResource(what), quota)]).unwrap_err();
+    assert_eq!(fault(4, 0), TreeFault::NoSuchNode { node: 4 });
+    assert_eq!(fault(2, 1), TreeFault::NoSuchResource { node: 2 });
+}
