@@ -48,7 +48,7 @@ use store::{
 
 use crate::{
     driver::KeepLease,
-    governor::Governor,
+    queues::Governor,
     leader::Leader,
     snapshot::{self, Changed, Snapshot},
 };

@@ -16,6 +16,7 @@ pub mod bootstrap;
 mod comparison;
 mod driver;
 pub mod front_door;
+
 mod host_findings;
 mod host_orders;
 mod host_words;
@@ -34,6 +35,7 @@ mod promotion;
 pub mod proof_check;
 pub mod providers;
 mod reports;
+mod queues;
 pub mod runner;
 mod snapshot;
 pub mod streams;

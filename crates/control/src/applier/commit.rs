@@ -30,7 +30,7 @@ use store::{
 use super::{PLACED, REFUSED, deciding::Decided, sold::snapshot_of};
 use crate::{
     driver::{Weight, weigh, write_json},
-    governor::Admitted,
+    queues::Admitted,
     leader::Leader,
     snapshot::Chosen,
 };

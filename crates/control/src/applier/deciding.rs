@@ -12,7 +12,7 @@ use store::{
 use model::PoolId;
 
 use super::admission_body;
-use crate::governor::Admitted;
+use crate::queues::Admitted;
 use crate::snapshot::{self, Chosen, Snapshot};
 
 /// A wish with its answer, before it is written.

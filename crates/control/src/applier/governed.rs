@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     driver::KeepLease,
-    governor::{self, Admitted, Governor, Outcome},
+    queues::{self, Admitted, Governor, Outcome},
     leader::Leader,
 };
 
@@ -61,7 +61,7 @@ impl Applier {
         let Outcome { admitted, told, waits } = governor.cycle(snapshot, leader.now);
         let goes_on = !admitted.is_empty();
         let as_decided = self.admit(leader, admitted, turn)?;
-        let written = governor::write(leader, told, waits)?;
+        let written = queues::write(leader, told, waits)?;
         match (&mut self.governor, written) {
             (Some((_, governor)), Some(written)) if as_decided => governor.wrote(&written),
             _ => self.governor = None,
@@ -75,14 +75,14 @@ impl Applier {
         let kept = self.governor.take().filter(|(of, _)| *of == epoch);
         let Some((_, mut governor)) = kept else { return self.read_book(leader) };
         let after = governor.head;
-        let news = leader.read(move |tx| governor::news(tx, after))?;
+        let news = leader.read(move |tx| queues::news(tx, after))?;
         if governor.is_outdated(news.version, leader.now) {
             return self.read_book(leader);
         }
         let mut changed = governor.changed(&news.touched);
         changed.extend(governor.come_due(leader.now));
         if !changed.is_empty() {
-            let rows = leader.read(move |tx| governor::read_some(tx, &changed))?;
+            let rows = leader.read(move |tx| queues::read_some(tx, &changed))?;
             governor.adopt(rows, leader.now);
         }
         governor.head = governor.head.max(news.head);
@@ -91,7 +91,7 @@ impl Applier {
     }
 
     fn read_book(&mut self, leader: &Leader) -> Result<(), StoreError> {
-        let rows = leader.read(governor::read)?;
+        let rows = leader.read(queues::read)?;
         match Governor::new(rows, leader.now) {
             Ok(governor) => self.governor = Some((leader.guard.epoch, governor)),
             // The store lets no such objects in; without a book nothing is admitted, and nothing is stopped.

@@ -14,6 +14,7 @@ use govern::{
     },
     preempt::{QueuePolicy, Takes, TakesWhileBorrowing},
     share::{Resource, Shares},
+    timetable::{Change, Days, Timetable, Window},
     tree::{FlavorResource, NodeIx, NodeSpec, Quota, Tree},
     weight::Weight,
 };
@@ -23,6 +24,8 @@ use model::{
     number::WeightMilli,
     text::Slug,
 };
+
+use super::seconds;
 
 /// The names behind the numbers of an [`Estate`].
 #[derive(Debug, Clone, Default)]
@@ -120,12 +123,23 @@ fn index(at: usize) -> u32 {
     u32::try_from(at).unwrap_or(u32::MAX)
 }
 
+/// What the objects say, counted.
+#[derive(Debug, Clone)]
+pub(crate) struct Counted {
+    /// With the quotas that hold at the moment it was asked for.
+    pub(crate) estate: Estate,
+    /// Who is behind the numbers.
+    pub(crate) names: Names,
+    /// When other quotas hold, in seconds; never where no queue has a schedule.
+    pub(crate) until: Option<i64>,
+}
+
 /// Counts what the objects say at a moment, where the quotas of open windows count.
 pub(crate) fn build(
     governance: &Governance,
     pools: BTreeMap<Slug, PoolId>,
     at: Timestamp,
-) -> Result<(Estate, Names), String> {
+) -> Result<Counted, String> {
     let mut names = names(governance, pools);
     let width = index(names.flavors.len() * names.resources.len());
     let catalog = names.flavors.clone().iter().map(|flavor| Some(flavor_of(&mut names.words, flavor))).collect();
@@ -133,13 +147,13 @@ pub(crate) fn build(
     let cohorts: BTreeMap<&Slug, u32> =
         sorted(&governance.cohorts, |cohort| &cohort.slug).into_iter().map(|it| &it.slug).zip(0_u32..).collect();
     for cohort in sorted(&governance.cohorts, |cohort| &cohort.slug) {
-        let quotas = quotas(&names, &cohort.resource_groups, None);
+        let quotas = quotas(&names, &cohort.resource_groups);
         let parent = cohort.parent.as_ref().and_then(|parent| cohorts.get(parent).copied());
         specs.push(NodeSpec { parent, is_queue: false, weight: weight(cohort.weight_milli), quotas });
     }
     let (mut offers, mut policies) = (vec![Offer::default(); specs.len()], vec![QueuePolicy::default(); specs.len()]);
     for queue in sorted(&governance.cluster_queues, |queue| &queue.slug) {
-        let quotas = quotas(&names, &queue.resource_groups, Some((queue, at)));
+        let quotas = quotas(&names, &queue.resource_groups);
         let parent = queue.cohort.as_ref().and_then(|parent| cohorts.get(parent).copied());
         specs.push(NodeSpec { parent, is_queue: true, weight: weight(queue.weight_milli), quotas });
         offers.push(offer(&names, queue));
@@ -148,8 +162,48 @@ pub(crate) fn build(
     let tree = Tree::build(&specs, width).map_err(|fault| fault.to_string())?;
     let resources = index(names.resources.len()).max(1);
     let resource_of: Vec<Resource> = (0..width).map(|what| Resource(what % resources)).collect();
-    let shares = Shares::build(&tree, &resource_of);
-    Ok((Estate { tree, shares, catalog, offers, policies, pods: None }, names))
+    // GPUs are what has a speed; whatever else is counted is counted by the piece.
+    let gpu = names.resources.iter().position(|resource| *resource == Slug::gpu()).map(index);
+    let speed = |what: u32| match names.flavors.get((what / resources) as usize) {
+        Some(flavor) if Some(what % resources) == gpu => u32::try_from(flavor.speed_milli.get()).unwrap_or(u32::MAX),
+        _ => SPEED_USUAL,
+    };
+    let speeds: Vec<u32> = (0..width).map(speed).collect();
+    let shares = Shares::build_by_work(&tree, &resource_of, &speeds);
+    let described = Estate { tree, shares, catalog, offers, policies, pods: None };
+    let timetable = Timetable::new(windows(governance, &names)).map_err(|fault| fault.to_string())?;
+    let now = seconds(at);
+    let estate = timetable.estate_at(&described, now).map_err(|fault| fault.to_string())?;
+    Ok(Counted { estate, names, until: timetable.next_change_after(now) })
+}
+
+const SPEED_USUAL: u32 = 1000;
+
+fn windows(governance: &Governance, names: &Names) -> Vec<Window> {
+    let mut all = vec![];
+    for queue in &governance.cluster_queues {
+        let Some(node) = names.queue(&queue.slug) else { continue };
+        let described = quotas(names, &queue.resource_groups);
+        for window in &queue.schedule {
+            let change = |quota: &governance::WindowQuota| {
+                let what = cell(names, &quota.flavor, &quota.resource)?;
+                let (_, usual) = described.iter().find(|(of, _)| *of == what)?;
+                Some(Change { node, what, quota: Quota { nominal: Amount::new(quota.nominal.get()), ..*usual } })
+            };
+            let day = |day: &governance::Day| {
+                let at = governance::Day::ALL.iter().position(|known| known == day).unwrap_or_default();
+                Days::one(u8::try_from(at).unwrap_or(u8::MAX))
+            };
+            all.push(Window {
+                days: window.days.iter().map(day).fold(Days::default(), Days::and),
+                from_minute: u32::try_from(window.from_minute.get()).unwrap_or(u32::MAX),
+                to_minute: u32::try_from(window.to_minute.get()).unwrap_or(u32::MAX),
+                utc_offset_minutes: i32::try_from(window.utc_offset_minutes.get()).unwrap_or(i32::MAX),
+                changes: window.quotas.iter().filter_map(change).collect(),
+            });
+        }
+    }
+    all
 }
 
 fn sorted<'a, T>(all: &'a [T], name: impl Fn(&T) -> &Slug) -> Vec<&'a T> {
@@ -221,21 +275,16 @@ fn weight(milli: WeightMilli) -> Weight {
     Weight::from_nano(u64::try_from(milli.get()).unwrap_or(0).saturating_mul(1_000_000))
 }
 
-fn quotas(
-    names: &Names,
-    groups: &[ResourceGroup],
-    queue: Option<(&ClusterQueue, Timestamp)>,
-) -> Vec<(FlavorResource, Quota)> {
+fn quotas(names: &Names, groups: &[ResourceGroup]) -> Vec<(FlavorResource, Quota)> {
     let mut all = vec![];
     for flavor in groups.iter().flat_map(|group| &group.flavors) {
         for quota in &flavor.quotas {
             let Some(what) = cell(names, &flavor.flavor, &quota.resource) else { continue };
-            let window = queue.and_then(|(queue, at)| queue.scheduled(&flavor.flavor, &quota.resource, at));
             let amount = |quantity: &model::number::Quantity| Amount::new(quantity.get());
             all.push((
                 what,
                 Quota {
-                    nominal: amount(window.unwrap_or(&quota.nominal)),
+                    nominal: amount(&quota.nominal),
                     borrowing_limit: quota.borrowing_limit.as_ref().map(amount),
                     lending_limit: quota.lending_limit.as_ref().map(amount),
                 },

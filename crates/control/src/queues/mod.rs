@@ -32,16 +32,16 @@ use govern::{
 use model::{
     AllocationId, PoolId, Timestamp, WorkloadId,
     governance::{Governance, Ordering, Stop},
-    text::Slug,
     workload::{IfUnavailable, PreemptionRule, State},
 };
 use store::{placing::WishRow, workloads::WorkloadRow};
 
 pub(crate) use estate::Names;
-pub(crate) use rows::{News, Rows, news, read};
-pub(crate) use tell::{TellFault, write};
+pub(crate) use rows::{Rows, news, read, read_some};
+pub(crate) use tell::{Written, write};
 
 use crate::snapshot::Snapshot;
+use estate::Counted;
 use floor::{PictureFloor, Tenancy};
 
 /// How our own cycles go about it: fair shares, and everything beyond the models.
@@ -149,13 +149,6 @@ pub(crate) struct Outcome {
     pub(crate) waits: Vec<Waits>,
 }
 
-impl Outcome {
-    /// Whether nothing has to be written.
-    pub(crate) fn is_nothing(&self) -> bool {
-        self.admitted.is_empty() && self.told.is_empty() && self.waits.is_empty()
-    }
-}
-
 /// The book, and who is in it.
 #[derive(Debug, Clone)]
 pub(crate) struct Governor {
@@ -173,14 +166,13 @@ pub(crate) struct Governor {
     // Not looked at before.
     not_before: BTreeMap<WorkloadId, Timestamp>,
     // From then on other quotas count.
-    quotas_until: Option<Timestamp>,
+    quotas_until: Option<i64>,
 }
 
 impl Governor {
     /// From rows that were read together.
     pub(crate) fn new(rows: Rows, now: Timestamp) -> Result<Self, String> {
-        let (estate, names) = estate::build(&rows.governance, rows.pools.clone(), now)?;
-        let quotas_until = rows.governance.cluster_queues.iter().filter_map(|queue| queue.next_window_edge(now)).min();
+        let Counted { estate, names, until } = estate::build(&rows.governance, rows.pools.clone(), now)?;
         let mut governor = Self {
             governance: rows.governance.clone(),
             version: rows.version,
@@ -191,7 +183,7 @@ impl Governor {
             running: BTreeMap::new(),
             identities: HashMap::new(),
             not_before: BTreeMap::new(),
-            quotas_until,
+            quotas_until: until,
         };
         governor.line_up();
         governor.adopt(rows, now);
@@ -214,7 +206,7 @@ impl Governor {
 
     /// Whether everything has to be read again: the objects have changed, or a window of quota opens or closes.
     pub(crate) fn is_outdated(&self, version: i64, now: Timestamp) -> bool {
-        self.version != version || self.quotas_until.is_some_and(|until| until <= now)
+        self.version != version || self.quotas_until.is_some_and(|until| until <= seconds(now))
     }
 
     /// Which of these are news.
@@ -339,6 +331,29 @@ impl Governor {
         }
     }
 
+    /// Takes over what was written about those who wait or have to go.
+    pub(crate) fn wrote(&mut self, written: &Written) {
+        for (id, version, state) in written {
+            if let Some(waiter) = self.waiting.get(id).and_then(|place| self.known.waiters.get_mut(place)) {
+                waiter.row.version = *version;
+                if *state == Some(State::Refused) {
+                    self.forget(id);
+                }
+                continue;
+            }
+            let Some(place) = self.running.get(id).copied() else { continue };
+            if let Some(holder) = self.known.holders.get_mut(&place) {
+                (holder.row.version, holder.row.state) = (*version, state.unwrap_or(holder.row.state));
+                self.scheduler.evict(place);
+            }
+        }
+    }
+
+    /// Whether nobody waits and nobody has to be told anything: the fleet need not be looked at.
+    pub(crate) fn is_quiet(&self) -> bool {
+        self.waiting.is_empty() && self.drained().next().is_none()
+    }
+
     /// Whether anybody could be looked at.
     pub(crate) fn is_idle(&self) -> bool {
         self.scheduler.book().ready().next().is_none() && self.drained().next().is_none()
@@ -455,7 +470,3 @@ fn seconds(at: Timestamp) -> i64 {
     at.as_micros().div_euclid(model::time::MICROS_PER_SECOND)
 }
 
-/// The name of a queue or cohort as the contract has it.
-pub(crate) fn slug(name: &str) -> Option<Slug> {
-    name.parse().ok()
-}

@@ -54,7 +54,8 @@ const POOLS_MAX: i64 = 10_000;
 /// Everything.
 pub(crate) fn read(tx: &mut Tx<'_>) -> Result<Rows, StoreError> {
     let head = events::head(tx)?;
-    let (version, governance) = governance::all(tx)?;
+    let objects = governance::all(tx)?;
+    let (version, governance) = (objects.version, objects.governance());
     let pools = pools::list(tx, None, Page::first(POOLS_MAX))?.into_iter().map(|pool| (pool.slug, pool.id)).collect();
     let rows = Rows { version, head, governance, pools, ..Rows::default() };
     let live = workloads::live(tx)?;
