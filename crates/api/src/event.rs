@@ -41,6 +41,13 @@ pub const OCCURRING: &[(Noun, &[Change])] = {
         (Noun::Workload, &[Created, Updated, Wished, StateChanged, Preempted]),
         (Noun::Allocation, &[Created, Updated, Wished, StateChanged]),
         (Noun::Task, &[Created, Updated, StateChanged]),
+        (Noun::Topology, &[Created, Updated, Deleted]),
+        (Noun::Flavor, &[Created, Updated, Deleted]),
+        (Noun::Cohort, &[Created, Updated, Deleted]),
+        (Noun::ClusterQueue, &[Created, Updated, Deleted]),
+        (Noun::LocalQueue, &[Created, Updated, Deleted]),
+        (Noun::PriorityClass, &[Created, Updated, Deleted]),
+        (Noun::HardwareProfile, &[Created, Updated, Deleted]),
     ]
 };
 
@@ -78,7 +85,14 @@ pub fn states(noun: Noun) -> Vec<&'static str> {
         | Noun::SlotProfile
         | Noun::SshKey
         | Noun::Ingress
-        | Noun::EnrollmentToken => Vec::new(),
+        | Noun::EnrollmentToken
+        | Noun::Topology
+        | Noun::Flavor
+        | Noun::Cohort
+        | Noun::ClusterQueue
+        | Noun::LocalQueue
+        | Noun::PriorityClass
+        | Noun::HardwareProfile => Vec::new(),
     }
 }
 

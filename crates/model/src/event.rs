@@ -43,6 +43,20 @@ text_enum! {
         Allocation = "allocation",
         /// A task.
         Task = "task",
+        /// Levels of places, such as rack and host.
+        Topology = "topology",
+        /// A kind of GPU that quota is given in.
+        Flavor = "flavor",
+        /// Queues that lend to each other.
+        Cohort = "cohort",
+        /// A queue with quota.
+        ClusterQueue = "cluster_queue",
+        /// A project's way into a queue with quota.
+        LocalQueue = "local_queue",
+        /// A priority by name.
+        PriorityClass = "priority_class",
+        /// What people choose hardware by.
+        HardwareProfile = "hardware_profile",
     }
 }
 

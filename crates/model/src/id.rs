@@ -128,6 +128,8 @@ ids! {
     WipeOverrideId = "ovr",
     /// A way in from outside to a guest.
     IngressId = "ing",
+    /// An object of governance: a flavor, a cohort, a queue.
+    GovernedId = "gov",
     /// One committed transition.
     EventId = "evt",
     /// One audited action.

@@ -10,6 +10,7 @@ mod text_enum;
 pub mod allocation;
 pub mod claim;
 pub mod event;
+pub mod governance;
 pub mod guest;
 pub mod id;
 pub mod identity;

@@ -82,7 +82,53 @@ numbers! {
     PageSize = 1..=200,
     /// A position in the event stream; 0 is before the first event.
     EventPosition = 0..=9_007_199_254_740_991,
+    /// So much of something that quota counts: whole GPUs today.
+    Quantity = 0..=9_007_199_254_740_991,
+    /// How much a queue or cohort counts against its siblings, in thousandths; 0 is always last.
+    WeightMilli = 0..=1_000_000_000,
+    /// How fast a kind of GPU is, in thousandths of the reference.
+    SpeedMilli = 1..=1_000_000,
+    /// What goes first: more is more important.
+    Priority = -2_147_483_648..=2_147_483_647,
+    /// A minute of a day; 1440 is its end.
+    MinuteOfDay = 0..=1_440,
+    /// How far a clock is ahead of UTC, in minutes.
+    UtcOffsetMinutes = -840..=840,
+    /// How long work is warned before it is stopped, or has to stop itself, in seconds: a day at most.
+    NoticeS = 0..=86_400,
+    /// How long work runs at least before it may be stopped for others, in seconds: a week at most.
+    MinRunS = 0..=604_800,
 }
+
+impl WeightMilli {
+    /// Counts like everybody else.
+    pub const ONE: Self = Self(1000);
+}
+impl SpeedMilli {
+    /// As fast as the reference.
+    pub const REFERENCE: Self = Self(1000);
+}
+impl GpuCount {
+    /// A single GPU.
+    pub const ONE: Self = Self(1);
+    /// All GPUs of a common board.
+    pub const BOARD: Self = Self(8);
+}
+impl UtcOffsetMinutes {
+    /// UTC itself.
+    pub const UTC: Self = Self(0);
+}
+impl NoticeS {
+    /// Long enough for a person to see it and for most programs to save their work.
+    pub const MINUTE: Self = Self(60);
+    /// Long enough for a program that was warned.
+    pub const HALF_A_MINUTE: Self = Self(30);
+}
+impl MinRunS {
+    /// Long enough that starting was worth it.
+    pub const TEN_MINUTES: Self = Self(600);
+}
+
 /// The size of huge pages, in KiB: one of the two that the processors have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "i64", into = "i64")]

@@ -195,6 +195,13 @@ texts! {
     },
 }
 
+impl Slug {
+    /// The resource that requests ask for.
+    pub fn gpu() -> Self {
+        Self("gpu".to_owned())
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -35,6 +35,7 @@ pub mod drifts;
 pub mod enrollment;
 pub mod events;
 pub mod fleet;
+pub mod governance;
 pub mod grants;
 pub mod idempotency;
 pub mod images;

@@ -42,6 +42,7 @@ pub const MIGRATIONS: &[Migration] = &[
         sql: include_str!("../migrations/0009_proofs_and_ingress.sql"),
     },
     Migration { version: 10, name: "machines", sql: include_str!("../migrations/0010_machines.sql") },
+    Migration { version: 11, name: "governance", sql: include_str!("../migrations/0011_governance.sql") },
     Migration { version: 12, name: "workloads", sql: include_str!("../migrations/0012_workloads.sql") },
 ];
 

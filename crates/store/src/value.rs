@@ -122,6 +122,7 @@ ids_as_values!(
     ProofId,
     WipeOverrideId,
     IngressId,
+    GovernedId,
     EventId,
     AuditId,
     OperationId,
