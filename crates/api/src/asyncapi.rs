@@ -130,9 +130,13 @@ fn message(noun: Noun, change: Change) -> Value {
     if !words.is_empty() {
         data["state_to"] = json!({ "type": "string", "enum": words });
     }
-    if change == Change::StateChanged {
+    if matches!(change, Change::StateChanged | Change::Preempted) {
         data["state_from"] = json!({ "type": "string", "enum": words });
         required.extend(["state_from", "state_to"]);
+    }
+    if change == Change::Preempted {
+        data["detail"] = json!({ "$ref": format!("{}PreemptionNotice", schemas::DEFINITIONS) });
+        required.push("detail");
     }
     json!({
         "name": name,
@@ -157,6 +161,9 @@ fn sentence(noun: Noun, change: Change) -> String {
         Change::Updated => format!("The description of {a} {noun} changed."),
         Change::Wished => format!("Somebody wants something else of {a} {noun}."),
         Change::StateChanged => format!("The workflow of {a} {noun} moved from `state_from` to `state_to`."),
+        Change::Preempted => {
+            format!("A {noun} was told to go for others: `detail` says by whom, under which rule and until when.")
+        }
         Change::Deleted => format!("The life of {a} {noun} ended."),
     }
 }

@@ -11,7 +11,7 @@ use model::{
     number::{EventPosition, PageSize},
     supply::{NodeState, OverrideState, SlotState},
     task::TaskState,
-    tenancy,
+    tenancy, workload,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 /// Every change that can be recorded, noun by noun. An event outside this table is a bug: it would have a type that the
 /// AsyncAPI document does not know.
 pub const OCCURRING: &[(Noun, &[Change])] = {
-    use Change::{Created, Deleted, StateChanged, Updated, Wished};
+    use Change::{Created, Deleted, Preempted, StateChanged, Updated, Wished};
     &[
         (Noun::Tenant, &[Created, Updated, Wished, StateChanged]),
         (Noun::Project, &[Created, Updated, Wished, StateChanged]),
@@ -38,6 +38,7 @@ pub const OCCURRING: &[(Noun, &[Change])] = {
         (Noun::Slot, &[Created, Updated, Wished, StateChanged]),
         (Noun::WipeOverride, &[Created, StateChanged]),
         (Noun::Ingress, &[Created, Deleted]),
+        (Noun::Workload, &[Created, Updated, Wished, StateChanged, Preempted]),
         (Noun::Allocation, &[Created, Updated, Wished, StateChanged]),
         (Noun::Task, &[Created, Updated, StateChanged]),
         (Noun::Topology, &[Created, Updated, Deleted]),
@@ -70,6 +71,7 @@ pub fn states(noun: Noun) -> Vec<&'static str> {
         Noun::Node => words(NodeState::ALL, NodeState::as_str),
         Noun::Slot => words(SlotState::ALL, SlotState::as_str),
         Noun::Allocation => words(allocation::State::ALL, allocation::State::as_str),
+        Noun::Workload => words(workload::State::ALL, workload::State::as_str),
         Noun::WipeOverride => words(OverrideState::ALL, OverrideState::as_str),
         Noun::Task => words(TaskState::ALL, TaskState::as_str),
         Noun::Image => words(ImageState::ALL, ImageState::as_str),
@@ -118,6 +120,9 @@ pub struct EventData {
     /// Why.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
+    /// What else there is to tell; its fields depend on the type of the event.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub detail: Option<serde_json::Map<String, serde_json::Value>>,
 }
 
 /// A CloudEvent in structured JSON.

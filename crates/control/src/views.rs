@@ -418,6 +418,7 @@ pub fn event(source: &str, row: EventRow) -> CloudEvent {
             state_from: row.state_from,
             state_to: row.state_to,
             reason: row.reason,
+            detail: row.detail.and_then(|detail| serde_json::from_str(&detail).ok()),
         },
     }
 }

@@ -284,6 +284,7 @@ fn event(sequence: i64) -> CloudEvent {
             state_from: None,
             state_to: None,
             reason: None,
+            detail: None,
         },
     }
 }

@@ -159,6 +159,7 @@ impl Ground {
                 gpu_count,
                 terms: &AllocationTerms::default(),
                 recreated_from: None,
+                workload_id: None,
             };
             allocations::insert(tx, stamp, new)
         });

@@ -208,6 +208,7 @@ fn recreate(tx: &mut Tx<'_>, stamp: &mut Stamp<'_>, row: &AllocationRow) -> Resu
         gpu_count: row.gpu_count,
         terms: &terms,
         recreated_from: Some(&row.id),
+        workload_id: row.workload_id.as_ref(),
     };
     allocations::insert(tx, stamp, new)
 }

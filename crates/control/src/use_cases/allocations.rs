@@ -96,6 +96,7 @@ fn allocation_launch(ctx: &mut Ctx<'_, '_>, input: Input<AllocationLaunch>) -> R
         gpu_count: body.gpu_count.get(),
         terms: &terms,
         recreated_from: None,
+        workload_id: None,
     };
     allocations::insert(ctx.tx, &mut ctx.stamp, new)?;
     remember(ctx, &id, &admission)?;

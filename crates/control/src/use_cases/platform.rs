@@ -55,6 +55,7 @@ pub(crate) const fn noun(living: Living) -> Noun {
         Living::Projects => Noun::Project,
         Living::Nodes => Noun::Node,
         Living::Slots => Noun::Slot,
+        Living::Workloads => Noun::Workload,
         Living::Allocations => Noun::Allocation,
         Living::Tasks => Noun::Task,
     }

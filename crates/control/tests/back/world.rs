@@ -372,6 +372,7 @@ impl World {
                     gpu_count,
                     terms: &terms,
                     recreated_from: None,
+                    workload_id: None,
                 },
             )?;
             let operation = OperationId::from_parts(stamp.now, stamp.bits());

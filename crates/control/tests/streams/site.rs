@@ -149,6 +149,7 @@ impl Site {
                 gpu_count: 1,
                 terms: &AllocationTerms::default(),
                 recreated_from: None,
+                workload_id: None,
             };
             allocations::insert(tx, stamp, new)?;
             let slot = SlotId::from_parts(stamp.now, stamp.bits());

@@ -191,6 +191,7 @@ fn asked(db: &store::Db, site: &Site, asked: AllocationTerms, from: Option<&Allo
             gpu_count: 1,
             terms: &asked,
             recreated_from: from.as_ref(),
+            workload_id: None,
         };
         allocations::insert(tx, stamp, new)
     })
@@ -287,6 +288,7 @@ fn an_allocation_is_launched_again_once_at_most() {
                 gpu_count: 1,
                 terms: &AllocationTerms::default(),
                 recreated_from: Some(&from),
+                workload_id: None,
             };
             allocations::insert(tx, stamp, new)
         });

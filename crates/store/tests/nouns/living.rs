@@ -187,6 +187,7 @@ fn version_of(tx: &mut store::Tx<'_>, living: Living, id: &str) -> Result<i64, S
         Living::Projects => "SELECT version FROM projects WHERE id = $1",
         Living::Nodes => "SELECT version FROM nodes WHERE id = $1",
         Living::Slots => "SELECT version FROM node_resource_slots WHERE id = $1",
+        Living::Workloads => "SELECT version FROM workloads WHERE id = $1",
         Living::Allocations => "SELECT version FROM allocations WHERE id = $1",
         Living::Tasks => "SELECT version FROM node_tasks WHERE id = $1",
     };

@@ -274,6 +274,7 @@ pub fn request(db: &Db, site: &Site, shape: CapacityShape, gpu_count: i64) -> Al
             gpu_count,
             terms: &AllocationTerms::default(),
             recreated_from: None,
+            workload_id: None,
         };
         allocations::insert(tx, stamp, new)
     })
