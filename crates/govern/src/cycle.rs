@@ -329,7 +329,6 @@ impl Scheduler {
 
     /// One cycle, at this time in seconds.
     pub fn step(&mut self, now: i64, floor: &mut dyn Floor) -> Vec<Decision> {
-        self.forget_reservations();
         self.wake(now);
         run::Run::new(self, now, floor).go()
     }

@@ -136,9 +136,8 @@ impl Scheduler {
         let terms = workload.terms;
         let mut past = terms.past;
         past.returns = past.returns.saturating_add(1);
-        if let Some(Cause::Preempted { by }) = terms.leaves {
-            let window_s = self.profile.rules.stops_max.map_or(0, |most| most.window_s);
-            past.stopped(now, window_s, by);
+        if let (Some(Cause::Preempted { by }), Some(most)) = (terms.leaves, self.profile.rules.stops_max) {
+            past.stopped(now, most.window_s, by);
         }
         let Workload { queue, priority, identity, queued_at, local_usage, .. } = workload;
         let waiting = Waiting { local_usage, priority, queued_at, identity };
@@ -155,11 +154,13 @@ impl Scheduler {
     /// A check outside lets a workload pass, or does not.
     pub fn gate(&mut self, place: PendingIx, open: bool) {
         self.book.change(place, |pending| pending.bar = (!open).then_some(Bar::FailedChecks));
+        self.forget_reservations();
     }
 
     /// Stops a queue or lets it go on. Returns what has to stop because of that and was not stopping before.
     pub fn set_stop(&mut self, queue: NodeIx, stop: Stop) -> Vec<WorkloadIx> {
         self.book.set_stopped(queue, stop != Stop::None);
+        self.forget_reservations();
         if stop != Stop::HoldAndDrain {
             return vec![];
         }

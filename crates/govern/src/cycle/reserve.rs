@@ -89,10 +89,8 @@ impl Scheduler {
         let Self { book, reservations, .. } = self;
         let mut lost = vec![];
         reservations.retain(|one| {
-            let here = book.get(one.pending).is_some_and(|pending| {
-                pending.waiting.identity == one.identity && pending.bar.is_none() && pending.due_at.is_none()
-            });
-            let stays = here && !book.is_stopped(one.queue);
+            let barred = book.get(one.pending).is_none_or(|pending| pending.bar.is_some());
+            let stays = !barred && !book.is_stopped(one.queue);
             if !stays {
                 lost.push(one.queue);
             }

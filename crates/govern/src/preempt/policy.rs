@@ -76,7 +76,8 @@ pub struct PreemptionRules {
     pub strict_within_queue: bool,
     /// Shares that differ by less than so many thousandths are equal enough: nobody is stopped for them.
     pub share_margin_per_mille: u32,
-    /// How often a workload may be stopped for others, at most, and in how long.
+    /// How often a workload may be stopped for others, at most, and in how long. Whoever was stopped is remembered: it is
+    /// stopped after those that never were, and does not stop the one that it was stopped for.
     pub stops_max: Option<Most>,
     /// Whoever gets back what is its own waits for nobody's run time, whatever has been stopped before.
     pub owner_waits_for_nobody: bool,
