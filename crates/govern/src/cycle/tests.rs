@@ -1,5 +1,11 @@
 //! Cycles on small estates by hand, and what must hold for any.
 
+mod budgets;
+mod events;
+mod guarantees;
+mod play;
+mod reserve;
+
 use super::{
     AnyFloor, Decision, Estate, Floor, Placing, Profile, Scheduler, Verdict, Why,
     book::{self, Bar, Pending, PendingIx, Where},
@@ -11,7 +17,7 @@ use crate::{
     preempt::{FairStrategies, Part, Place, PreemptionRules, QueuePolicy, Takes},
     share::{Resource, Shares},
     tree::{FlavorResource, NodeIx, NodeSpec, Quota, Tree},
-    workload::{Workload, WorkloadIx},
+    workload::{Terms, Workload, WorkloadIx},
 };
 use proptest::{prelude::*, strategy::Strategy as Generator};
 
@@ -31,7 +37,7 @@ const fn rules() -> PreemptionRules {
     PreemptionRules::kueue(None)
 }
 
-// One cohort; the queues are the nodes from one on.
+// One cohort; the queues are the nodes from one on. It has the fair shares that the profile may ask for.
 fn scheduler(queues: &[Q], profile: Profile) -> Scheduler {
     let spec = |queue: &Q| {
         let borrowing_limit = queue.borrow.map(Amount::new);
@@ -54,7 +60,7 @@ fn scheduler(queues: &[Q], profile: Profile) -> Scheduler {
     let mut scheduler = Scheduler::new(estate, profile);
     for (queue, node) in queues.iter().zip(1..) {
         let strategy = if queue.strict { book::Strategy::Strict } else { book::Strategy::BestEffort };
-        scheduler.book_mut().set_queue(NodeIx(node), strategy, Order::PriorityThenAge);
+        scheduler.set_queue(NodeIx(node), strategy, Order::PriorityThenAge);
     }
     scheduler
 }
@@ -66,7 +72,7 @@ fn pod_set(count: u32, least: Option<u32>) -> PodSet {
 fn submit(scheduler: &mut Scheduler, queue: u32, identity: u64, priority: i64, pods: u32) -> PendingIx {
     let shape = scheduler.shape(&[pod_set(pods, None)]);
     let waiting = Waiting { local_usage: 0, priority, queued_at: None, identity };
-    scheduler.submit(Pending { queue: NodeIx(queue), waiting, shape, bar: None, may_not_preempt: false })
+    scheduler.submit(Pending::new(NodeIx(queue), waiting, shape))
 }
 
 fn start(scheduler: &mut Scheduler, queue: u32, identity: u64, priority: i64, units: i64) -> WorkloadIx {
@@ -80,6 +86,7 @@ fn start(scheduler: &mut Scheduler, queue: u32, identity: u64, priority: i64, un
         evicting: false,
         local_usage: 0,
         elastic: None,
+        terms: Terms::default(),
     })
 }
 
@@ -238,8 +245,7 @@ fn fewer_pods_start_where_that_is_allowed() {
     let mut scheduler = scheduler(&[Q { nominal: 5, ..Q::default() }], Profile::kueue(rules()));
     let shape = scheduler.shape(&[pod_set(8, Some(2))]);
     let waiting = Waiting { local_usage: 0, priority: 0, queued_at: None, identity: 1 };
-    let pending = Pending { queue: NodeIx(1), waiting, shape, bar: None, may_not_preempt: false };
-    let place = scheduler.submit(pending.clone());
+    let place = scheduler.submit(Pending::new(NodeIx(1), waiting, shape));
     scheduler.profile.partial_admission = false;
     assert_eq!(why(&scheduler.step(0, &mut AnyFloor), place), Why::Blocked(Blocked::ExceedsMaxQuota));
     scheduler.book_mut().wake(NodeIx(1));
@@ -401,29 +407,6 @@ fn outcome(scheduler: &Scheduler) -> Vec<(u64, u32, bool)> {
 }
 
 proptest! {
-    #[test]
-    fn whoever_had_to_go_waits_again_and_the_system_comes_to_rest(world in world()) {
-        // With all that we do beyond the models.
-        let rules = PreemptionRules::own(world.fair.then_some(FairStrategies::Both));
-        let mut scheduler = set_up(&world, rules, 0);
-        let mut evictions = 0;
-        for now in 0..200 {
-            let decisions = scheduler.step(now, &mut AnyFloor);
-            let gone: Vec<_> = scheduler.running().iter().filter(|(_, one)| one.evicting).map(|(at, _)| at).collect();
-            let quiet = gone.is_empty() && decisions.iter().all(|one| matches!(one.verdict, Verdict::Waiting { .. }));
-            if quiet {
-                return Ok(());
-            }
-            for at in gone {
-                let one = scheduler.end(at).unwrap();
-                evictions += 1;
-                let pods = u32::try_from(one.usage[0].1.units()).unwrap();
-                submit(&mut scheduler, one.queue.0, one.identity, one.priority, pods);
-            }
-        }
-        prop_assert!(false, "{} evictions and no end", evictions);
-    }
-
     #[test]
     fn no_cycle_gives_more_than_there_is(world in world()) {
         let mut scheduler = set_up(&world, kueue_rules(&world), 0);
