@@ -5,6 +5,7 @@
 //! resources are small numbers here; whoever calls keeps their names.
 
 pub mod amount;
+pub mod cells;
 pub mod cycle;
 pub mod division;
 pub mod domains;
