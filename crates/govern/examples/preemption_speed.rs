@@ -8,7 +8,7 @@ use govern::{
     preempt::{AnyPlace, Asking, FairStrategies, PreemptionRules, QueuePolicy, Scene, Takes, search},
     share::{Resource, Shares},
     tree::{FlavorResource, NodeIx, NodeSpec, Quota, Tree},
-    workload::{Running, Workload},
+    workload::{Running, Terms, Workload},
 };
 use std::{io::Write, time::Instant};
 
@@ -58,6 +58,7 @@ fn world(cohorts: u32, queues: u32) -> World {
             evicting: false,
             local_usage: 0,
             elastic: None,
+            terms: Terms::default(),
         });
     }
     let policy = QueuePolicy { within_queue: Takes::LowerPriority, reclaim: Takes::Any, while_borrowing: None };
@@ -70,7 +71,7 @@ fn measure(out: &mut impl Write, name: &str, world: &World, rules: &PreemptionRu
     let request = [(GPU, Amount::new(gpus)), (CPU, Amount::new(gpus * 100))];
     let contested = [GPU, CPU];
     let (queue, priority, queued_at) = (world.taker, 1, Some(0));
-    let asking = Asking { queue, priority, queued_at, request: &request, contested: &contested };
+    let asking = Asking { queue, priority, queued_at, request: &request, contested: &contested, displaced_by: None };
     let mut times_us = vec![];
     let mut line = String::new();
     for _ in 0..21 {

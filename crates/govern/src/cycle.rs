@@ -13,19 +13,28 @@
 
 pub mod book;
 pub mod bracket;
+mod events;
+mod limits;
 mod plan;
+mod reserve;
 mod run;
+
+pub use events::{Backoff, Stop};
+pub use reserve::Reservation;
 
 use crate::{
     amount::Amount,
     flavors::{Assignment, Blocked, Flavor, Offer, PodSet, Undeclared},
-    preempt::{AnyPlace, Place, PreemptionRules, QueuePolicy, Victim},
+    preempt::{AnyPlace, Most, Place, PreemptionRules, QueuePolicy, Victim},
     share::{Resource, Shares},
     tree::{FlavorResource, NodeIx, Tree, Usage},
-    workload::{Running, Workload, WorkloadIx},
+    workload::{Running, WorkloadIx},
 };
-use book::{Book, Pending, PendingIx, ShapeIx, Where};
-use std::{collections::BTreeMap, sync::Arc};
+use book::{Book, PendingIx, ShapeIx, Where};
+use std::{
+    collections::{BTreeMap, BTreeSet, VecDeque},
+    sync::Arc,
+};
 
 /// What changes rarely: quotas, flavors and policies.
 #[derive(Debug, Clone)]
@@ -65,6 +74,16 @@ pub struct Profile {
     pub preemptors_first: bool,
     /// Whether workloads that ask for the same are parked together.
     pub park_by_class: bool,
+    /// Quota is kept for whoever waits longest for it in its tree, so that small work does not pass it for ever. Where run
+    /// times are known, others pass only if they are gone when it can start; where they are not, after so many seconds
+    /// nobody who competes with it passes any more.
+    pub patience_s: Option<u32>,
+    /// Once so many were told to go in a cycle, nobody else is in that cycle.
+    pub evictions_per_cycle: Option<u32>,
+    /// How many a queue may tell to go, at most, and in how long. To get back its own it may always.
+    pub evictions_per_queue: Option<Most>,
+    /// How long a workload that had to stop waits.
+    pub backoff: Backoff,
     /// What happens to resources that a queue does not offer.
     pub undeclared: Undeclared,
     /// How victims are chosen; with fair shares, the order of a cycle is fair, too.
@@ -83,15 +102,30 @@ impl Profile {
             admit_before_gone: true,
             preemptors_first: false,
             park_by_class: true,
+            patience_s: None,
+            evictions_per_cycle: None,
+            evictions_per_queue: None,
+            backoff: Backoff::NONE,
             undeclared: Undeclared::Block,
             rules,
         }
     }
 
-    /// Our own: as many heads as it takes to find something to do, within bounds, and never more in use than there is.
+    /// Our own: as many heads as it takes to find something to do, within bounds, never more in use than there is, quota kept
+    /// for who waits longest, and budgets for what may be stopped.
     #[must_use]
     pub const fn own(rules: PreemptionRules) -> Self {
-        Self { heads_per_queue: 64, admit_before_gone: false, preemptors_first: true, ..Self::kueue(rules) }
+        Self {
+            heads_per_queue: 64,
+            reserve_for_blocked: false,
+            admit_before_gone: false,
+            preemptors_first: true,
+            patience_s: Some(600),
+            evictions_per_cycle: Some(256),
+            evictions_per_queue: Some(Most { count: 256, window_s: 600 }),
+            backoff: Backoff { first_s: 10, most_s: 600 },
+            ..Self::kueue(rules)
+        }
     }
 }
 
@@ -143,6 +177,18 @@ pub enum Why {
     PendingEvaluation,
     /// Others would have to go, but it must not tell them, for now.
     Gated,
+    /// It would take what is kept for another one.
+    Reserved {
+        /// For whom.
+        holder: PendingIx,
+        /// When that one starts at the latest, in seconds, where that is known.
+        start: Option<i64>,
+    },
+    /// It would tell too many others to go.
+    OverBudget {
+        /// Until when, in seconds; nothing where the next cycle looks again.
+        until: Option<i64>,
+    },
 }
 
 /// What was decided about a workload.
@@ -194,6 +240,13 @@ pub struct Scheduler {
     usage: Usage,
     running: Running,
     book: Book,
+    // When somebody is to be looked at although nothing has happened: the time, its place and its identity.
+    due: BTreeSet<(i64, PendingIx, u64)>,
+    // What has become free since the last cycle, by root.
+    stirred: BTreeMap<NodeIx, BTreeSet<FlavorResource>>,
+    // By node: when so many were told to go for it, beyond what is its own.
+    spent: BTreeMap<NodeIx, VecDeque<(i64, u32)>>,
+    reservations: Vec<Reservation>,
 }
 
 impl Scheduler {
@@ -201,8 +254,19 @@ impl Scheduler {
     #[must_use]
     pub fn new(estate: Estate, profile: Profile) -> Self {
         let usage = estate.tree.unused();
-        let book = Book::new(profile.park_by_class);
-        Self { estate, profile, shapes: vec![], known_shapes: BTreeMap::new(), usage, running: Running::new(), book }
+        Self {
+            book: Book::new(profile.park_by_class),
+            estate,
+            profile,
+            shapes: vec![],
+            known_shapes: BTreeMap::new(),
+            usage,
+            running: Running::new(),
+            due: BTreeSet::new(),
+            stirred: BTreeMap::new(),
+            spent: BTreeMap::new(),
+            reservations: vec![],
+        }
     }
 
     /// What changes rarely.
@@ -229,9 +293,21 @@ impl Scheduler {
         &self.book
     }
 
-    /// What waits, to submit to it or change it.
-    pub const fn book_mut(&mut self) -> &mut Book {
+    #[cfg(test)]
+    pub(crate) const fn book_mut(&mut self) -> &mut Book {
         &mut self.book
+    }
+
+    /// How cycles go about it.
+    #[must_use]
+    pub const fn profile(&self) -> &Profile {
+        &self.profile
+    }
+
+    /// What is kept for those that wait for quota.
+    #[must_use]
+    pub fn reservations(&self) -> &[Reservation] {
+        &self.reservations
     }
 
     /// The number of what a workload asks for; the same for the same.
@@ -251,38 +327,10 @@ impl Scheduler {
         shape.and_then(|shape| self.shapes.get(shape)).map_or(&[], |pod_sets| pod_sets)
     }
 
-    /// A workload waits.
-    pub fn submit(&mut self, pending: Pending) -> PendingIx {
-        self.book.submit(pending)
-    }
-
-    /// A workload runs that was admitted elsewhere.
-    pub fn start(&mut self, workload: Workload) -> WorkloadIx {
-        workload.charge(&self.estate.tree, &mut self.usage);
-        self.running.add(workload)
-    }
-
-    /// A workload runs no more; whoever waits around it is looked at again.
-    pub fn end(&mut self, place: WorkloadIx) -> Option<Workload> {
-        let workload = self.running.remove(place)?;
-        workload.refund(&self.estate.tree, &mut self.usage);
-        self.book.wake_around(&self.estate.tree, workload.queue);
-        Some(workload)
-    }
-
-    /// Quotas, flavors or policies have changed; nodes and what is counted keep their numbers. Whatever waits is looked at
-    /// again. What runs stays, even where more is used now than there is.
-    pub fn set_estate(&mut self, estate: Estate) {
-        self.usage = estate.tree.unused();
-        self.running.iter().for_each(|(_, workload)| workload.charge(&estate.tree, &mut self.usage));
-        for queue in estate.tree.nodes().filter(|node| estate.tree.is_queue(*node)) {
-            self.book.offer_changed(queue);
-        }
-        self.estate = estate;
-    }
-
     /// One cycle, at this time in seconds.
     pub fn step(&mut self, now: i64, floor: &mut dyn Floor) -> Vec<Decision> {
+        self.forget_reservations();
+        self.wake(now);
         run::Run::new(self, now, floor).go()
     }
 }

@@ -3,10 +3,11 @@
 //!
 //! The order is kept up to date with each change, so a search for victims looks at the first of each queue and at no more
 //! than it needs. First comes what is being evicted anyway, then what belongs to the local queue that used most, then the
-//! lowest priority, then what got its quota last; the identity settles the rest.
+//! lowest priority, then what was stopped least often before, then what got its quota last; the identity settles the rest.
 
 use crate::{
     amount::Amount,
+    cycle::book::ShapeIx,
     places,
     tree::{FlavorResource, NodeIx, Tree, Usage},
 };
@@ -26,6 +27,72 @@ pub struct Elastic {
     pub unit: Amounts,
     /// How many units it has beyond the least that it can run on.
     pub spare: u32,
+}
+
+/// Why a workload has to stop.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Cause {
+    /// For another one.
+    Preempted {
+        /// The identity of that one.
+        by: u64,
+    },
+    /// Its queue is being emptied.
+    Drained,
+    /// A check outside took back its yes.
+    CheckFailed,
+    /// It did not get ready in time.
+    NotReady,
+    /// What it ran on is gone.
+    Lost,
+    /// Somebody asked for it.
+    Asked,
+}
+
+/// What a workload went through before. It keeps that from one run to the next.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Past {
+    /// How often it was stopped for others in the window that began with the first of these stops.
+    pub stops: u32,
+    /// When that was, in seconds.
+    pub stops_since: i64,
+    /// How often it came back.
+    pub returns: u32,
+    /// The identity of the one for which it was stopped last, as long as it waits for its next run.
+    pub displaced_by: Option<u64>,
+}
+
+impl Past {
+    /// How many stops count at this time.
+    #[must_use]
+    pub fn stops_at(&self, now: i64, window_s: u32) -> u32 {
+        if now.saturating_sub(self.stops_since) < i64::from(window_s) { self.stops } else { 0 }
+    }
+
+    // One more stop for others.
+    pub(crate) fn stopped(&mut self, now: i64, window_s: u32, by: u64) {
+        let before = self.stops_at(now, window_s);
+        if before == 0 {
+            self.stops_since = now;
+        }
+        self.stops = before.saturating_add(1);
+        self.displaced_by = Some(by);
+    }
+}
+
+/// How long a workload runs, and how it comes back if it has to stop before.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Terms {
+    /// The longest that it runs, in seconds; nothing where nobody knows.
+    pub max_run_s: Option<u32>,
+    /// What it asks for when it waits again; nothing for one that does not.
+    pub shape: Option<ShapeIx>,
+    /// Nobody may be told to go for it when it waits again.
+    pub may_not_preempt: bool,
+    /// Why it is being stopped.
+    pub leaves: Option<Cause>,
+    /// What it went through.
+    pub past: Past,
 }
 
 /// One workload that holds quota.
@@ -49,10 +116,12 @@ pub struct Workload {
     pub local_usage: u64,
     /// What it can give up without being stopped.
     pub elastic: Option<Elastic>,
+    /// How long it runs, and how it comes back.
+    pub terms: Terms,
 }
 
 /// A place in the order in which workloads of several queues give way; the smallest gives way first.
-pub(crate) type Rank = (i64, Reverse<i64>, u64);
+pub(crate) type Rank = (i64, u32, Reverse<i64>, u64);
 
 impl Workload {
     /// Counts it as used.
@@ -72,7 +141,14 @@ impl Workload {
     }
 
     pub(crate) fn rank(&self) -> Rank {
-        (self.priority, Reverse(self.quota_at.unwrap_or(i64::MAX)), self.identity)
+        let since = self.quota_at.unwrap_or(i64::MAX);
+        (self.priority, self.terms.past.stops, Reverse(since), self.identity)
+    }
+
+    /// By when it ends at the latest, in seconds, where that is known.
+    #[must_use]
+    pub fn ends_by(&self) -> Option<i64> {
+        Some(self.quota_at?.saturating_add(i64::from(self.terms.max_run_s?)))
     }
 
     // Workloads of different queues are never compared by what their local queues used, so this orders one queue only.
@@ -207,14 +283,14 @@ impl Running {
 
 #[cfg(test)]
 mod tests {
-    use super::{Running, Workload, WorkloadIx};
+    use super::{Past, Running, Terms, Workload, WorkloadIx};
     use crate::tree::NodeIx;
 
     fn workload(priority: i64, quota_at: i64, identity: u64) -> Workload {
         let queue = NodeIx(2);
         let (quota_at, usage) = (Some(quota_at), vec![]);
-        let (queued_at, evicting, local_usage, elastic) = (None, false, 0, None);
-        Workload { queue, priority, identity, queued_at, quota_at, usage, evicting, local_usage, elastic }
+        let (queued_at, evicting, local_usage, elastic, terms) = (None, false, 0, None, Terms::default());
+        Workload { queue, priority, identity, queued_at, quota_at, usage, evicting, local_usage, elastic, terms }
     }
 
     fn identities(running: &Running) -> Vec<u64> {
@@ -230,6 +306,26 @@ mod tests {
         assert_eq!(identities(&running), [5, 3, 4, 2, 1]);
         running.add(Workload { quota_at: None, ..workload(0, 0, 6) });
         assert_eq!(identities(&running), [5, 6, 3, 4, 2, 1]);
+    }
+
+    #[test]
+    fn who_was_never_stopped_gives_way_before_who_was() {
+        let mut running = Running::new();
+        let stopped = Past { stops: 1, ..Past::default() };
+        running.add(Workload { terms: Terms { past: stopped, ..Terms::default() }, ..workload(0, 9, 1) });
+        running.add(workload(0, 1, 2));
+        running.add(workload(1, 1, 3));
+        assert_eq!(identities(&running), [2, 1, 3]);
+    }
+
+    #[test]
+    fn stops_count_for_a_window_that_begins_with_the_first() {
+        let mut past = Past::default();
+        for (now, want) in [(100, 1), (150, 2), (199, 3), (200, 1)] {
+            past.stopped(now, 100, 7);
+            assert_eq!((past.stops, past.stops_at(now, 100)), (want, want));
+        }
+        assert_eq!((past.stops_since, past.stops_at(299, 100), past.stops_at(300, 100)), (200, 1, 0));
     }
 
     #[test]

@@ -16,6 +16,7 @@ use crate::{
     order::{Key, Order, Waiting},
     places,
     tree::{NodeIx, Tree},
+    workload::Past,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -51,6 +52,21 @@ pub struct Pending {
     pub bar: Option<Bar>,
     /// Nobody may be told to go for it, for now.
     pub may_not_preempt: bool,
+    /// The longest that it will run, in seconds; nothing where nobody knows.
+    pub max_run_s: Option<u32>,
+    /// It is not looked at before this time, in seconds.
+    pub due_at: Option<i64>,
+    /// What it went through.
+    pub past: Past,
+}
+
+impl Pending {
+    /// One that waits for the first time, with nothing in its way.
+    #[must_use]
+    pub fn new(queue: NodeIx, waiting: Waiting, shape: ShapeIx) -> Self {
+        let (max_run_s, due_at, past) = (None, None, Past::default());
+        Self { queue, waiting, shape, bar: None, may_not_preempt: false, max_run_s, due_at, past }
+    }
 }
 
 /// Whether the first of a queue holds up the others.
@@ -80,6 +96,10 @@ pub enum Requeue {
     NotAllowedHere,
     /// It could not be looked at.
     Barred,
+    /// It would take what is kept for another one.
+    Reserved,
+    /// It would tell too many others to go, for now.
+    OverBudget,
 }
 
 /// Where a workload is.
@@ -184,15 +204,16 @@ impl Line {
         }
     }
 
-    fn wake(&mut self) {
+    fn wake(&mut self, helps: &dyn Fn(ShapeIx) -> bool) {
         let Self { classes, fronts, .. } = self;
         classes.retain(|class, members| {
-            if std::mem::replace(&mut members.parked, false)
-                && let Some((key, _)) = members.all.first()
-            {
-                fronts.insert((*key, *class));
+            if members.parked && helps(class.0) {
+                members.parked = false;
+                if let Some((key, _)) = members.all.first() {
+                    fronts.insert((*key, *class));
+                }
             }
-            !members.all.is_empty()
+            members.parked || !members.all.is_empty()
         });
     }
 }
@@ -220,10 +241,15 @@ impl Book {
         self.slots.get_mut(place.0 as usize)?.as_mut()
     }
 
-    /// Says how a queue's workloads line up. To be said before any wait in it.
+    /// Says how a queue's workloads line up, those too that wait in it already.
     pub fn set_queue(&mut self, queue: NodeIx, strategy: Strategy, order: Order) {
         let line = self.line(queue);
         (line.strategy, line.order) = (strategy, order);
+        let here = |(place, slot): (u32, &Option<Slot>)| {
+            slot.as_ref().filter(|slot| slot.pending.queue == queue).map(|_| PendingIx(place))
+        };
+        let all: Vec<PendingIx> = (0..).zip(&self.slots).filter_map(here).collect();
+        all.into_iter().for_each(|place| self.change(place, |_| ()));
     }
 
     /// Stops a queue, or lets it go on: a queue that is stopped gives nothing to a cycle.
@@ -389,15 +415,39 @@ impl Book {
 
     /// Lets all that is parked in a queue be looked at again, because something changed that may let it in.
     pub fn wake(&mut self, queue: NodeIx) {
+        self.wake_those(queue, &|_| true);
+    }
+
+    /// The same for those only that ask for something to which the change may help.
+    pub fn wake_those(&mut self, queue: NodeIx, helps: &dyn Fn(ShapeIx) -> bool) {
         let cycle = self.cycle;
         let line = self.line(queue);
         line.woken = cycle;
-        line.wake();
+        line.wake(helps);
         for (key, place) in std::mem::take(&mut line.alone) {
             let Some(class) = self.slot(place).map(|slot| class_of(&slot.pending)) else { continue };
-            self.line(queue).put(class, key, place);
-            self.set_place(place, Where::Active);
+            if helps(class.0) {
+                self.line(queue).put(class, key, place);
+                self.set_place(place, Where::Active);
+            } else {
+                self.line(queue).alone.insert((key, place));
+            }
         }
+    }
+
+    /// The same for one workload, and those that are parked because of it.
+    pub fn wake_one(&mut self, place: PendingIx) {
+        if self.place_of(place) != Some(Where::Parked) {
+            return;
+        }
+        let Some(slot) = self.slot(place) else { return };
+        let (queue, key, class) = (slot.pending.queue, slot.key, class_of(&slot.pending));
+        let line = self.line(queue);
+        if line.alone.remove(&(key, place)) {
+            line.put(class, key, place);
+        }
+        line.wake(&|shape| shape == class.0);
+        self.set_place(place, Where::Active);
     }
 
     /// The same for all queues that share a root with this node.
@@ -425,6 +475,12 @@ impl Book {
         let (progress, cycle, generation) = slot.progress.as_ref()?;
         let line = self.lines.get(slot.pending.queue.0 as usize)?;
         (line.generation == *generation && self.cycle <= *cycle + 1).then_some(progress)
+    }
+
+    /// Where a workload stands in its queue.
+    #[must_use]
+    pub fn key(&self, place: PendingIx) -> Option<Key> {
+        self.slot(place).map(|slot| slot.key)
     }
 
     /// A workload that waits.

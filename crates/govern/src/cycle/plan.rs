@@ -10,14 +10,17 @@ use crate::{
     },
     preempt::{AnyPlace, Asking, Cut, Place, Scene, Victim, search},
     tree::{FlavorResource, NodeIx, Usage},
-    workload::Running,
+    workload::{Amounts, Running},
 };
+use std::cell::Cell;
 
 /// Flavors, and who would have to go.
 #[derive(Debug, Clone)]
 pub(super) struct Plan {
     pub(super) assignment: Assignment,
     pub(super) victims: Vec<Victim>,
+    /// When time alone may change it, in seconds.
+    pub(super) recheck_at: Option<i64>,
 }
 
 /// What a plan is made from.
@@ -31,6 +34,8 @@ pub(super) struct Planner<'a> {
     pub(super) pending: &'a Pending,
     pub(super) pod_sets: &'a [PodSet],
     pub(super) progress: Option<&'a Progress>,
+    /// The first time at which a search would find somebody that it left alone.
+    pub(super) recheck_at: &'a Cell<Option<i64>>,
 }
 
 /// What a victim gives up.
@@ -107,8 +112,15 @@ impl Planner<'_> {
             queued_at: self.pending.waiting.queued_at,
             request,
             contested,
+            displaced_by: self.pending.past.displaced_by,
         };
-        search(&mut scene, &asking, place).map_or(vec![], |plan| plan.victims)
+        let (victims, spared) = match search(&mut scene, &asking, place) {
+            Ok(plan) => (plan.victims, plan.spared),
+            Err(refusal) => (vec![], refusal.spared),
+        };
+        let first = [self.recheck_at.get(), spared.until].into_iter().flatten().min();
+        self.recheck_at.set(first);
+        victims
     }
 
     /// The best plan on this usage: whole if that can be, else with as many pods as can be. Leaves the usage as it was.
@@ -133,31 +145,43 @@ impl Planner<'_> {
         only: Option<&Nominated>,
         counts: Option<&[u32]>,
     ) -> Plan {
-        let (estate, queue) = (self.estate, self.pending.queue);
         let nothing = QueueNothing::default();
-        let policy = estate.policies.get(queue.0 as usize).copied().unwrap_or_default();
-        let assigner = Assigner {
-            tree: &estate.tree,
-            queue,
-            offer: estate.offers.get(queue.0 as usize).unwrap_or(&nothing),
-            catalog: &estate.catalog,
-            pods: estate.pods,
-            undeclared: self.profile.undeclared,
-            preempts_while_borrowing: preempts_while_borrowing(&policy, &self.profile.rules),
-        };
+        let assigner = self.assigner(&nothing);
         let progress = self.progress.filter(|_| only.is_none());
         let request = Request { pod_sets: self.pod_sets, counts, progress, only };
         let mut assignment = assigner.assign(usage, &mut { *self }, request);
         self.check_place(floor, &mut assignment);
         if assignment.mode != Mode::Preempt {
-            return Plan { assignment, victims: vec![] };
+            return Plan { assignment, victims: vec![], recheck_at: self.recheck_at.get() };
         }
         let mut contested: Vec<FlavorResource> = assignment.contested().collect();
         contested.sort_unstable();
         contested.dedup();
         let asked = Placing { pending: self.place, pod_sets: self.pod_sets, assignment: &assignment };
         let victims = self.victims(usage, &assignment.usage, &contested, &mut *floor.place(&asked));
-        Plan { assignment, victims }
+        Plan { assignment, victims, recheck_at: self.recheck_at.get() }
+    }
+
+    fn assigner<'p>(&'p self, nothing: &'p QueueNothing) -> Assigner<'p> {
+        let (estate, queue) = (self.estate, self.pending.queue);
+        let policy = estate.policies.get(queue.0 as usize).copied().unwrap_or_default();
+        Assigner {
+            tree: &estate.tree,
+            queue,
+            offer: estate.offers.get(queue.0 as usize).unwrap_or(nothing),
+            catalog: &estate.catalog,
+            pods: estate.pods,
+            undeclared: self.profile.undeclared,
+            preempts_while_borrowing: preempts_while_borrowing(&policy, &self.profile.rules),
+        }
+    }
+
+    /// What it would use if nothing else ran; nothing where it would not fit even then.
+    pub(super) fn when_free(&self) -> Option<Amounts> {
+        let nothing = QueueNothing::default();
+        let request = Request { pod_sets: self.pod_sets, counts: None, progress: None, only: None };
+        let assignment = self.assigner(&nothing).assign(&mut self.estate.tree.unused(), &mut { *self }, request);
+        (assignment.mode == Mode::Fit).then_some(assignment.usage)
     }
 
     // What has quota and no place needs others to go; what would have no place even alone cannot be.

@@ -3,9 +3,10 @@
 
 use super::{
     Decision, Floor, Placing, Profile, Scheduler, Verdict, Why,
-    book::{Bar, PendingIx, Requeue, Strategy},
+    book::{Bar, Pending, PendingIx, Requeue, Strategy},
     bracket::{Bracket, Contender},
     plan::{Plan, Planner, with_again, without},
+    reserve::Shadow,
 };
 use crate::{
     amount::Amount,
@@ -13,9 +14,10 @@ use crate::{
     order::{Waiting, among_queues},
     preempt::{Cut, Part, Takes, Victim},
     tree::{FlavorResource, NodeIx, Usage},
-    workload::{Workload, WorkloadIx},
+    workload::{Cause, Past, Terms, Workload, WorkloadIx},
 };
 use std::{
+    cell::Cell,
     cmp::Reverse,
     collections::{BTreeMap, BinaryHeap},
 };
@@ -29,14 +31,20 @@ struct Entry {
 }
 
 pub(super) struct Run<'s> {
-    scheduler: &'s mut Scheduler,
+    pub(super) scheduler: &'s mut Scheduler,
     floor: &'s mut dyn Floor,
-    now: i64,
+    pub(super) now: i64,
     // What is used as the cycle sees it: what was admitted or promised counts, victims are still there.
-    usage: Usage,
+    pub(super) usage: Usage,
     // The same once the victims are gone; the same usage as long as there are none.
     after: Option<Usage>,
-    taken: BTreeMap<WorkloadIx, Victim>,
+    // Who is told to go, and the identity of the one for whom.
+    taken: BTreeMap<WorkloadIx, (Victim, u64)>,
+    // How many of them were not on their way before.
+    pub(super) told: u32,
+    pub(super) shadows: Vec<Shadow>,
+    // The first of each queue that waits for quota, by queue; whether it lacks a place only.
+    pub(super) blocked: BTreeMap<NodeIx, (PendingIx, bool)>,
     // By node: the next workload, and how many the cycle took from there.
     fronts: Vec<Option<Entry>>,
     looked: Vec<u32>,
@@ -56,6 +64,9 @@ impl<'s> Run<'s> {
             now,
             after: None,
             taken: BTreeMap::new(),
+            told: 0,
+            shadows: vec![],
+            blocked: BTreeMap::new(),
             fronts: (0..nodes).map(|_| None).collect(),
             looked: vec![0; nodes],
             admitted: vec![],
@@ -67,6 +78,9 @@ impl<'s> Run<'s> {
     pub(super) fn go(mut self) -> Vec<Decision> {
         self.scheduler.book.begin_cycle();
         let queues: Vec<NodeIx> = self.scheduler.book.ready().collect();
+        if self.profile().reserves() {
+            self.shadows = self.scheduler.shadows(self.now, &queues);
+        }
         queues.iter().for_each(|queue| self.next(*queue));
         if self.profile().rules.fair.is_some() {
             self.fair(&queues);
@@ -77,7 +91,7 @@ impl<'s> Run<'s> {
         self.decisions
     }
 
-    const fn profile(&self) -> &Profile {
+    pub(super) const fn profile(&self) -> &Profile {
         &self.scheduler.profile
     }
 
@@ -153,6 +167,7 @@ impl<'s> Run<'s> {
 
     // `after`: on what is used once the victims of the cycle are gone, and without them to take again.
     fn plan(&mut self, place: PendingIx, only: Option<&Nominated>, after: bool) -> Option<Plan> {
+        let recheck_at = Cell::new(None);
         let Self { scheduler, floor, usage, after: gone, taken, now, .. } = self;
         let usage = if after { gone.as_mut().unwrap_or(usage) } else { usage };
         if after {
@@ -168,6 +183,7 @@ impl<'s> Run<'s> {
             pending,
             pod_sets: scheduler.pod_sets(place),
             progress: scheduler.book.progress(place),
+            recheck_at: &recheck_at,
         };
         let plan = planner.make(usage, *floor, only);
         taken.keys().for_each(|victim| scheduler.running.set_aside(*victim, false));
@@ -183,55 +199,77 @@ impl<'s> Run<'s> {
         }
     }
 
+    // Whether it was admitted.
     fn decide(&mut self, queue: NodeIx, mut entry: Entry) -> bool {
-        let pending = entry.pending;
         let fits = self.replan(queue, &mut entry);
-        let Plan { assignment, victims } = entry.plan;
-        let overlaps = self.overlaps(&victims);
+        let Entry { pending, plan, .. } = entry;
+        if let Some((requeue, why)) = self.hindrance(queue, pending, &plan, fits) {
+            let searched = matches!(requeue, Requeue::NoFit | Requeue::NoCandidates);
+            let progress = plan.assignment.progress().filter(|_| searched);
+            self.wait(queue, pending, requeue, why, Some(plan.assignment), progress);
+            return false;
+        }
+        self.spend(queue, &plan);
+        self.grant(queue, pending, &plan);
+        let Plan { assignment, victims, .. } = plan;
+        if assignment.mode == Mode::Preempt {
+            let verdict = Verdict::Preempting { assignment, victims };
+            self.put_back(queue, pending, verdict, Requeue::PendingPreemption, None);
+            return false;
+        }
+        let Scheduler { estate, usage, .. } = &mut *self.scheduler;
+        assignment.usage.iter().for_each(|(what, much)| usage.add(&estate.tree, queue, *what, *much));
+        self.admitted.push((self.decisions.len(), pending));
+        let verdict = Verdict::Admitted { workload: WorkloadIx(u32::MAX), assignment };
+        self.decisions.push(Decision { pending, queue, verdict, at: None });
+        true
+    }
+
+    // What keeps a plan from being carried out, if anything does. `fits`: there is enough once the victims of the cycle are gone.
+    fn hindrance(&mut self, queue: NodeIx, pending: PendingIx, plan: &Plan, fits: bool) -> Option<(Requeue, Why)> {
+        let Plan { assignment, victims, recheck_at } = plan;
         let short = Why::Blocked(Blocked::WaitingForQuota);
         match assignment.mode {
             Mode::NoFit => {
                 let why = Why::Blocked(assignment.blocked.unwrap_or(Blocked::WaitingForQuota));
-                let progress = assignment.progress();
-                self.wait(queue, pending, Requeue::NoFit, why, Some(assignment), progress);
+                if why == short {
+                    self.is_blocked(queue, pending, false);
+                }
+                return Some((Requeue::NoFit, why));
             }
             Mode::Preempt if victims.is_empty() => {
-                self.reserve(queue, &assignment);
-                let progress = assignment.progress();
-                self.wait(queue, pending, Requeue::NoCandidates, short, Some(assignment), progress);
+                self.is_blocked(queue, pending, self.has_room(queue, assignment));
+                self.recheck(pending, *recheck_at);
+                self.reserve(queue, assignment);
+                return Some((Requeue::NoCandidates, short));
             }
             Mode::Preempt if self.scheduler.book.get(pending).is_some_and(|found| found.may_not_preempt) => {
-                self.wait(queue, pending, Requeue::Gated, Why::Gated, Some(assignment), None);
+                return Some((Requeue::Gated, Why::Gated));
             }
             Mode::DeferredFit => {
                 self.count(queue, &assignment.usage);
-                let why = Why::WaitingForPreempted;
-                self.wait(queue, pending, Requeue::PendingPreemption, why, Some(assignment), None);
+                return Some((Requeue::PendingPreemption, Why::WaitingForPreempted));
             }
-            _ if overlaps || !fits => {
-                self.wait(queue, pending, Requeue::Skipped, short, Some(assignment), None);
-            }
-            Mode::Fit if !self.is_free(queue, &assignment) => {
-                self.count(queue, &assignment.usage);
-                let why = Why::WaitingForPreempted;
-                self.wait(queue, pending, Requeue::PendingPreemption, why, Some(assignment), None);
-            }
-            mode => {
-                self.grant(queue, pending, &assignment, &victims);
-                if mode == Mode::Preempt {
-                    let verdict = Verdict::Preempting { assignment, victims };
-                    self.put_back(queue, pending, verdict, Requeue::PendingPreemption, None);
-                    return false;
-                }
-                let Scheduler { estate, usage, .. } = &mut *self.scheduler;
-                assignment.usage.iter().for_each(|(what, much)| usage.add(&estate.tree, queue, *what, *much));
-                self.admitted.push((self.decisions.len(), pending));
-                let verdict = Verdict::Admitted { workload: WorkloadIx(u32::MAX), assignment };
-                self.decisions.push(Decision { pending, queue, verdict, at: None });
-                return true;
-            }
+            _ => {}
         }
-        false
+        if self.overlaps(victims) || !fits {
+            self.is_blocked(queue, pending, false);
+            return Some((Requeue::Skipped, short));
+        }
+        if let Some(why) = self.kept(pending, plan) {
+            self.is_blocked(queue, pending, false);
+            return Some((Requeue::Reserved, why));
+        }
+        if let Some(until) = self.over_budget(queue, plan) {
+            self.recheck(pending, until);
+            let requeue = if until.is_some() { Requeue::OverBudget } else { Requeue::Skipped };
+            return Some((requeue, Why::OverBudget { until }));
+        }
+        if assignment.mode == Mode::Fit && !self.is_free(queue, assignment) {
+            self.count(queue, &assignment.usage);
+            return Some((Requeue::PendingPreemption, Why::WaitingForPreempted));
+        }
+        None
     }
 
     // Plans again what can no longer be as it was planned, with the same flavors. Says whether the plan can be now.
@@ -265,7 +303,7 @@ impl<'s> Run<'s> {
         let Self { scheduler, floor, usage, after, taken, .. } = self;
         let pod_sets = scheduler.pod_sets(entry.pending);
         let Scheduler { estate, running, .. } = &**scheduler;
-        let Plan { assignment, victims } = &entry.plan;
+        let Plan { assignment, victims, .. } = &entry.plan;
         let usage = after.as_mut().unwrap_or(usage);
         let own: Vec<Victim> = victims.iter().filter(|victim| !taken.contains_key(&victim.workload)).copied().collect();
         without(estate, running, usage, &own);
@@ -290,10 +328,14 @@ impl<'s> Run<'s> {
 
     // Whether there is room now, with the victims of the cycle still there. Without victims there always is.
     fn is_free(&self, queue: NodeIx, assignment: &Assignment) -> bool {
+        self.profile().admit_before_gone || self.after.is_none() || self.has_room(queue, assignment)
+    }
+
+    fn has_room(&self, queue: NodeIx, assignment: &Assignment) -> bool {
         let Scheduler { estate, usage, .. } = &*self.scheduler;
         let room =
             |(what, much): &(FlavorResource, Amount)| estate.tree.available(usage, queue, *what).or_zero() >= *much;
-        self.profile().admit_before_gone || self.after.is_none() || assignment.usage.iter().all(room)
+        assignment.usage.iter().all(room)
     }
 
     // From now on a workload counts.
@@ -307,17 +349,20 @@ impl<'s> Run<'s> {
         }
     }
 
-    fn grant(&mut self, queue: NodeIx, pending: PendingIx, assignment: &Assignment, victims: &[Victim]) {
+    fn grant(&mut self, queue: NodeIx, place: PendingIx, plan: &Plan) {
+        let Plan { assignment, victims, .. } = plan;
         if !victims.is_empty() {
-            let Scheduler { estate, running, .. } = &*self.scheduler;
+            let Scheduler { estate, running, book, .. } = &*self.scheduler;
             let after = self.after.get_or_insert_with(|| self.usage.clone());
             without(estate, running, after, victims);
-            self.taken.extend(victims.iter().map(|victim| (victim.workload, *victim)));
+            let by = book.get(place).map_or(u64::MAX, |pending| pending.waiting.identity);
+            self.taken.extend(victims.iter().map(|victim| (victim.workload, (*victim, by))));
         }
+        self.let_pass(place, assignment);
         self.count(queue, &assignment.usage);
-        let pod_sets = self.scheduler.pod_sets(pending);
+        let pod_sets = self.scheduler.pod_sets(place);
         let gone: Vec<WorkloadIx> = victims.iter().map(|victim| victim.workload).collect();
-        self.floor.occupy(&Placing { pending, pod_sets, assignment }, &gone);
+        self.floor.occupy(&Placing { pending: place, pod_sets, assignment }, &gone);
     }
 
     // A queue that could take back whatever others borrow from it needs nothing kept for it.
@@ -374,29 +419,44 @@ impl<'s> Run<'s> {
 
     // Makes true what was decided: what was admitted runs and is used, who was told to go is on its way.
     fn settle(&mut self) {
-        let Scheduler { running, .. } = &mut *self.scheduler;
-        for victim in self.taken.values().filter(|victim| victim.cut == Cut::Stop) {
-            running.update(victim.workload, |workload| workload.evicting = true);
+        for (victim, by) in std::mem::take(&mut self.taken).into_values() {
+            if victim.cut == Cut::Stop {
+                self.scheduler.evict(victim.workload, Cause::Preempted { by });
+            }
         }
         for (at, requeue, progress) in std::mem::take(&mut self.later) {
             let decision = &mut self.decisions[at];
             decision.at = self.scheduler.book.requeue(decision.pending, requeue, progress);
         }
         for (at, place) in std::mem::take(&mut self.admitted) {
-            let Some(pending) = self.scheduler.book.withdraw(place) else { continue };
+            let Some(pending) = self.scheduler.take_out(place) else { continue };
             let Verdict::Admitted { workload, assignment } = &mut self.decisions[at].verdict else { continue };
-            *workload = self.scheduler.running.add(Workload {
-                queue: pending.queue,
-                priority: pending.waiting.priority,
-                identity: pending.waiting.identity,
-                queued_at: pending.waiting.queued_at,
-                quota_at: Some(self.now),
-                usage: assignment.usage.clone(),
-                evicting: false,
-                local_usage: pending.waiting.local_usage,
-                elastic: None,
-            });
+            *workload = self.scheduler.running.add(runs(&pending, assignment, self.now));
         }
+        self.keep_quota();
+    }
+}
+
+// A workload that waited, once it is admitted.
+fn runs(pending: &Pending, assignment: &Assignment, now: i64) -> Workload {
+    let terms = Terms {
+        max_run_s: pending.max_run_s,
+        shape: Some(pending.shape),
+        may_not_preempt: pending.may_not_preempt,
+        leaves: None,
+        past: Past { displaced_by: None, ..pending.past },
+    };
+    Workload {
+        queue: pending.queue,
+        priority: pending.waiting.priority,
+        identity: pending.waiting.identity,
+        queued_at: pending.waiting.queued_at,
+        quota_at: Some(now),
+        usage: assignment.usage.clone(),
+        evicting: false,
+        local_usage: pending.waiting.local_usage,
+        elastic: None,
+        terms,
     }
 }
 

@@ -11,7 +11,7 @@ use crate::{
     preempt::{FairStrategies, Part, Place, PreemptionRules, QueuePolicy, Takes},
     share::{Resource, Shares},
     tree::{FlavorResource, NodeIx, NodeSpec, Quota, Tree},
-    workload::{Workload, WorkloadIx},
+    workload::{Terms, Workload, WorkloadIx},
 };
 use proptest::{prelude::*, strategy::Strategy as Generator};
 
@@ -66,7 +66,7 @@ fn pod_set(count: u32, least: Option<u32>) -> PodSet {
 fn submit(scheduler: &mut Scheduler, queue: u32, identity: u64, priority: i64, pods: u32) -> PendingIx {
     let shape = scheduler.shape(&[pod_set(pods, None)]);
     let waiting = Waiting { local_usage: 0, priority, queued_at: None, identity };
-    scheduler.submit(Pending { queue: NodeIx(queue), waiting, shape, bar: None, may_not_preempt: false })
+    scheduler.submit(Pending::new(NodeIx(queue), waiting, shape))
 }
 
 fn start(scheduler: &mut Scheduler, queue: u32, identity: u64, priority: i64, units: i64) -> WorkloadIx {
@@ -80,6 +80,7 @@ fn start(scheduler: &mut Scheduler, queue: u32, identity: u64, priority: i64, un
         evicting: false,
         local_usage: 0,
         elastic: None,
+        terms: Terms::default(),
     })
 }
 
@@ -238,8 +239,7 @@ fn fewer_pods_start_where_that_is_allowed() {
     let mut scheduler = scheduler(&[Q { nominal: 5, ..Q::default() }], Profile::kueue(rules()));
     let shape = scheduler.shape(&[pod_set(8, Some(2))]);
     let waiting = Waiting { local_usage: 0, priority: 0, queued_at: None, identity: 1 };
-    let pending = Pending { queue: NodeIx(1), waiting, shape, bar: None, may_not_preempt: false };
-    let place = scheduler.submit(pending.clone());
+    let place = scheduler.submit(Pending::new(NodeIx(1), waiting, shape));
     scheduler.profile.partial_admission = false;
     assert_eq!(why(&scheduler.step(0, &mut AnyFloor), place), Why::Blocked(Blocked::ExceedsMaxQuota));
     scheduler.book_mut().wake(NodeIx(1));

@@ -32,10 +32,29 @@ pub(super) fn excess(tree: &Tree, usage: &Usage, node: NodeIx, contested: &[Flav
     over(tree, usage, &PreemptionRules::default(), node, all).unwrap_or(none)
 }
 
-/// Whether a workload has had its quota long enough.
-pub(super) fn has_run_enough(rules: &PreemptionRules, workload: &Workload, now: i64) -> bool {
-    let run_s = workload.quota_at.map_or(0, |since| now.saturating_sub(since).max(0));
-    workload.evicting || run_s >= i64::from(rules.run_s_min)
+/// What keeps a workload from being stopped, for now or for good.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Protected {
+    /// It has not had its quota for long enough; until then.
+    Young(i64),
+    /// It was stopped too often; until then.
+    Stopped(i64),
+}
+
+/// What keeps a workload from being stopped for somebody who does not get back its own.
+pub(super) fn protected(rules: &PreemptionRules, workload: &Workload, now: i64) -> Option<Protected> {
+    if workload.evicting {
+        return None;
+    }
+    let since = workload.quota_at.unwrap_or(now).min(now);
+    let grown_at = since.saturating_add(i64::from(rules.run_s_min));
+    if now < grown_at {
+        return Some(Protected::Young(grown_at));
+    }
+    let most = rules.stops_max?;
+    let past = &workload.terms.past;
+    let over_at = past.stops_since.saturating_add(i64::from(most.window_s));
+    (past.stops_at(now, most.window_s) >= most.count).then_some(Protected::Stopped(over_at))
 }
 
 /// Whether without this part of a workload its queue, and every node above it that does not hold the taker, would still use

@@ -2,7 +2,8 @@
 //! search among ten thousand workloads that needs three looks at little more than the first of each queue.
 
 use super::{
-    Asking, Over, Part, PreemptionRules, QueuePolicy, Scene, Takes, budget,
+    Asking, Over, Part, PreemptionRules, QueuePolicy, Scene, Takes,
+    budget::{self, Protected},
     ground::{Ground, Step, Why},
 };
 use crate::{
@@ -20,6 +21,8 @@ pub(super) struct Taker<'a> {
     pub(super) policy: QueuePolicy,
     pub(super) rules: &'a PreemptionRules,
     pub(super) now: i64,
+    // Gets back what is its own, and waits for nobody.
+    owner: bool,
     // Workloads whose taking would not have been fair in the end.
     pub(super) unfair: BTreeSet<WorkloadIx>,
 }
@@ -80,7 +83,11 @@ pub(super) struct Stream<'g> {
 impl<'a> Taker<'a> {
     pub(super) fn new(scene: &Scene<'a>, asking: &'a Asking<'a>) -> Self {
         let policy = scene.policies.get(asking.queue.0 as usize).copied().unwrap_or_default();
-        Self { asking, policy, rules: scene.rules, now: scene.now, unfair: BTreeSet::new() }
+        let Scene { tree, usage, rules, now, .. } = scene;
+        let beyond = |(what, much): &(_, _)| tree.borrows_with(usage, asking.queue, *what, *much);
+        let mut contested = asking.request.iter().filter(|(what, _)| asking.contested.contains(what));
+        let owner = rules.owner_waits_for_nobody && !contested.any(beyond);
+        Self { asking, policy, rules, now: *now, owner, unfair: BTreeSet::new() }
     }
 
     pub(super) fn is_own(&self, queue: NodeIx) -> bool {
@@ -97,6 +104,7 @@ impl<'a> Taker<'a> {
         let lower = asking.priority > workload.priority;
         let by_policy = match self.takes_from(workload.queue) {
             Takes::Never | Takes::Unset => false,
+            _ if self.rules.strict_within_queue && self.is_own(workload.queue) => lower,
             Takes::Any => true,
             Takes::LowerPriority => lower,
             Takes::LowerOrNewerEqualPriority => {
@@ -121,15 +129,41 @@ impl<'a> Taker<'a> {
             let Some(workload) = ground.running.candidate(*place).filter(|workload| self.may_take(workload)) else {
                 continue;
             };
-            if !budget::has_run_enough(self.rules, workload, self.now) {
-                ground.spared.young += 1;
-            } else if self.unfair.contains(place) {
+            if self.is_protected(ground, workload) {
+                continue;
+            }
+            if self.unfair.contains(place) {
                 ground.spared.unfair += 1;
             } else {
                 return Some(at);
             }
         }
         None
+    }
+
+    // Whoever gets back its own from another queue waits for nobody. Says so in what is spared.
+    fn is_protected(&self, ground: &mut Ground<'_>, workload: &Workload) -> bool {
+        if self.owner && !self.is_own(workload.queue) {
+            return false;
+        }
+        let spared = &mut ground.spared;
+        if self.asking.displaced_by == Some(workload.identity) {
+            spared.shielded += 1;
+            return true;
+        }
+        let Some(protected) = budget::protected(self.rules, workload, self.now) else { return false };
+        let until = match protected {
+            Protected::Young(until) => {
+                spared.young += 1;
+                until
+            }
+            Protected::Stopped(until) => {
+                spared.stopped += 1;
+                until
+            }
+        };
+        spared.until = Some(spared.until.map_or(until, |before| before.min(until)));
+        true
     }
 
     /// Whether a node uses enough beyond its own of what is contested.

@@ -172,7 +172,7 @@ impl Round<'_, '_> {
                 continue;
             }
             let after = self.ground.share_without(theirs, place, part);
-            if !rule.gives(&taker, &before, &after) {
+            if !rule.gives(self.taker.rules.share_margin_per_mille, &taker, &before, &after) {
                 left.entry(queue).or_default().push(place);
                 continue;
             }
@@ -194,7 +194,10 @@ impl Round<'_, '_> {
             let Some((mine, theirs)) = self.ground.sides(self.taker.asking.queue, queue) else { continue };
             let (taker, before) = (self.ground.share(mine), self.ground.share(theirs));
             let part = self.part(place, Pass::Left);
-            if taker.compare(&before).is_ge() || self.is_spared(queue, Some(theirs), place, part) {
+            let margin = self.taker.rules.share_margin_per_mille;
+            // This rule does not look at what becomes of the giver.
+            let gives = FairRule::InitialShare.gives(margin, &taker, &before, &before);
+            if !gives || self.is_spared(queue, Some(theirs), place, part) {
                 continue;
             }
             let why = Why::Fair(FairRule::InitialShare);

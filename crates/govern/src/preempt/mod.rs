@@ -23,7 +23,7 @@ mod policy;
 mod settle;
 mod tournament;
 
-pub use policy::{FairStrategies, PreemptionRules, QueuePolicy, Takes, TakesWhileBorrowing};
+pub use policy::{FairStrategies, Most, PreemptionRules, QueuePolicy, Takes, TakesWhileBorrowing};
 
 use crate::{
     amount::Amount,
@@ -64,6 +64,8 @@ pub struct Asking<'a> {
     pub request: &'a [(FlavorResource, Amount)],
     /// Of these there is not enough; only workloads that use one of them are taken.
     pub contested: &'a [FlavorResource],
+    /// The identity of the one for which it was stopped itself: unless it gets back its own, it does not take that one.
+    pub displaced_by: Option<u64>,
 }
 
 /// What is taken from a workload.
@@ -129,12 +131,14 @@ pub enum FairRule {
 }
 
 impl FairRule {
-    // Whether the giver has to give.
-    fn gives(self, taker: &Share, giver: &Share, giver_after: &Share) -> bool {
-        match self {
+    // Whether the giver has to give. Shares that are nearer to each other than the margin count as equal.
+    fn gives(self, margin_per_mille: u32, taker: &Share, giver: &Share, giver_after: &Share) -> bool {
+        let apart = giver.per_mille_ceil().saturating_sub(taker.per_mille_ceil());
+        let by_rule = match self {
             Self::FinalShare => taker.compare(giver_after).is_le(),
             Self::InitialShare => taker.compare(giver).is_lt(),
-        }
+        };
+        by_rule && (margin_per_mille == 0 || apart >= i64::from(margin_per_mille))
     }
 }
 
@@ -226,6 +230,12 @@ pub struct Spared {
     pub nominal: u32,
     /// Their taking would not have been fair in the end.
     pub unfair: u32,
+    /// They were stopped often enough of late.
+    pub stopped: u32,
+    /// The one that asks was stopped for them.
+    pub shielded: u32,
+    /// When the first of them is left alone no longer because of its run time or its stops, in seconds.
+    pub until: Option<i64>,
 }
 
 /// Who gives way.

@@ -72,6 +72,23 @@ pub struct PreemptionRules {
     pub newer_s_min: u32,
     /// Workloads that can run on less are shrunk before any is stopped.
     pub shrink_first: bool,
+    /// Within a queue only a strictly higher priority takes, whatever the queue's policy says.
+    pub strict_within_queue: bool,
+    /// Shares that differ by less than so many thousandths are equal enough: nobody is stopped for them.
+    pub share_margin_per_mille: u32,
+    /// How often a workload may be stopped for others, at most, and in how long.
+    pub stops_max: Option<Most>,
+    /// Whoever gets back what is its own waits for nobody's run time, whatever has been stopped before.
+    pub owner_waits_for_nobody: bool,
+}
+
+/// So many in so long.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Most {
+    /// How many.
+    pub count: u32,
+    /// In how many seconds.
+    pub window_s: u32,
 }
 
 impl PreemptionRules {
@@ -88,12 +105,28 @@ impl PreemptionRules {
             notice_s: 0,
             newer_s_min: 0,
             shrink_first: false,
+            strict_within_queue: false,
+            share_margin_per_mille: 0,
+            stops_max: None,
+            owner_waits_for_nobody: false,
         }
     }
 
-    /// Our own: everything beyond the models, without a limit on evictions or run time, which depend on the place.
+    /// Our own: everything beyond the models. What runs is left alone for its first ten minutes and after three stops in a
+    /// day, unless an owner wants back what it lent.
     #[must_use]
     pub const fn own(fair: Option<FairStrategies>) -> Self {
-        Self { keep_nominal: true, minimal: true, shrink_first: true, ..Self::kueue(fair) }
+        Self {
+            keep_nominal: true,
+            minimal: true,
+            run_s_min: 600,
+            notice_s: 30,
+            shrink_first: true,
+            strict_within_queue: true,
+            share_margin_per_mille: 10,
+            stops_max: Some(Most { count: 3, window_s: 86_400 }),
+            owner_waits_for_nobody: true,
+            ..Self::kueue(fair)
+        }
     }
 }

@@ -176,6 +176,6 @@ fn by_fair_share(taker: &Taker<'_>, ground: &mut Ground<'_>, step: &Step, rule: 
     let giver_after = ground.share(theirs);
     ground.put_back(step);
     let (share, before) = (ground.share(mine), ground.share(theirs));
-    let fair = rule.gives(&share, &before, &giver_after);
+    let fair = rule.gives(taker.rules.share_margin_per_mille, &share, &before, &giver_after);
     (Reason::CohortFairShare { rule, taker: (mine, share), giver: (theirs, before), giver_after }, fair)
 }

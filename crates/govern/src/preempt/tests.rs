@@ -11,7 +11,7 @@ use crate::{
     share::Resource,
     tree::{NodeSpec, Quota},
     weight::Weight,
-    workload::{Elastic, Workload},
+    workload::{Elastic, Terms, Workload},
 };
 
 pub(super) const GPU: FlavorResource = FlavorResource(0);
@@ -90,6 +90,7 @@ impl World {
             evicting: false,
             local_usage: 0,
             elastic: None,
+            terms: Terms::default(),
         }
     }
 
@@ -113,7 +114,14 @@ impl World {
     pub(super) fn ask(&self, node: u32, priority: i64, much: i64) -> Result<Plan, Refusal> {
         let (request, contested) = (gpus(much), [GPU]);
         let queued_at = Some(5);
-        let asking = Asking { queue: NodeIx(node), priority, queued_at, request: &request, contested: &contested };
+        let asking = Asking {
+            queue: NodeIx(node),
+            priority,
+            queued_at,
+            request: &request,
+            contested: &contested,
+            displaced_by: None,
+        };
         self.search_in(&asking, &mut AnyPlace)
     }
 

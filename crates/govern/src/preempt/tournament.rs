@@ -226,7 +226,7 @@ impl<'t, 'a, 'p> Tournament<'t, 'a, 'p> {
     fn entry(&self, ground: &Ground<'_>, node: NodeIx) -> Option<Entry> {
         let is_cohort = !ground.tree.is_queue(node);
         let first = if is_cohort {
-            (false, false, (0, Reverse(0), 0))
+            (false, false, (0, 0, Reverse(0), 0))
         } else {
             let workload = ground.running.get(self.head(node)?)?;
             (!workload.evicting, node == self.own, workload.rank())

@@ -11,7 +11,7 @@ use govern::{
         search,
     },
     tree::FlavorResource,
-    workload::{Amounts, Running, Workload, WorkloadIx},
+    workload::{Amounts, Running, Terms, Workload, WorkloadIx},
 };
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -36,6 +36,7 @@ pub fn preemption_targets(case: &Value) -> Result<Played, String> {
         queued_at: moment(pending, "createdAt"),
         request: &request,
         contested: &contested,
+        displaced_by: None,
     };
     let policies = policies(&world, items(case, "clusterQueues"))?;
     let rules = PreemptionRules::kueue(fair_strategies(case)?);
@@ -105,6 +106,7 @@ pub fn running(world: &World, list: &[Value]) -> Result<(Running, BTreeMap<Workl
             evicting: fact(workload, "alreadyEvicted", false),
             local_usage: 0,
             elastic: None,
+            terms: Terms::default(),
         });
         names.insert(place, text(workload, "name").unwrap_or("").to_owned());
     }

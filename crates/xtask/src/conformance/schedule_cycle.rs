@@ -9,7 +9,7 @@ use super::{
 };
 use govern::{
     cycle::{
-        AnyFloor, Decision, Estate, Profile, Scheduler, Verdict, Why,
+        AnyFloor, Decision, Estate, Profile, Scheduler, Stop, Verdict, Why,
         book::{Bar, Pending, PendingIx, Strategy, Where},
     },
     flavors::{Assignment, Blocked, Offer, Undeclared},
@@ -67,9 +67,11 @@ fn stage(case: &Value) -> Result<Stage, String> {
         let node = world.queue(text(queue, "name").unwrap_or(""))?;
         let strict = text(queue, "queueingStrategy") == Some("StrictFIFO");
         let strategy = if strict { Strategy::Strict } else { Strategy::BestEffort };
-        scheduler.book_mut().set_queue(node, strategy, Order::PriorityThenAge);
+        scheduler.set_queue(node, strategy, Order::PriorityThenAge);
         let stopped = matches!(text(queue, "stopPolicy"), Some("Hold" | "HoldAndDrain"));
-        scheduler.book_mut().set_stopped(node, stopped || !fact(queue, "active", true));
+        if stopped || !fact(queue, "active", true) {
+            scheduler.set_stop(node, Stop::Hold);
+        }
     }
     let mut started = BTreeMap::new();
     let mut evicting = vec![];
@@ -99,17 +101,16 @@ fn submit(
         let Some(queue) = text(workload, "clusterQueue").and_then(|name| world.queue(name).ok()) else { continue };
         let (sets, names) = pod_sets(workload, world, words)?;
         let shape = scheduler.shape(&sets);
+        let waiting = Waiting {
+            local_usage: 0,
+            priority: number(workload, "priority").unwrap_or(0),
+            queued_at: moment(workload, "createdAt"),
+            identity,
+        };
         let place = scheduler.submit(Pending {
-            queue,
-            waiting: Waiting {
-                local_usage: 0,
-                priority: number(workload, "priority").unwrap_or(0),
-                queued_at: moment(workload, "createdAt"),
-                identity,
-            },
-            shape,
             bar: bar(workload),
             may_not_preempt: !items(workload, "preemptionGates").is_empty(),
+            ..Pending::new(queue, waiting, shape)
         });
         all.insert(place, (text(workload, "name").unwrap_or("").to_owned(), names));
     }
@@ -126,6 +127,9 @@ const fn why_name(why: Why) -> &'static str {
         Why::Misconfigured => "Misconfigured",
         Why::PendingEvaluation => "PendingEvaluation",
         Why::Gated => "AdmissionGated",
+        // Our own profile says these; Kueue's does not.
+        Why::Reserved { .. } => "Reserved",
+        Why::OverBudget { .. } => "OverBudget",
     }
 }
 

@@ -9,13 +9,8 @@ use crate::{
 const QUEUE: NodeIx = NodeIx(1);
 
 fn pending(shape: u32, priority: i64, identity: u64) -> Pending {
-    Pending {
-        queue: QUEUE,
-        waiting: Waiting { local_usage: 0, priority, queued_at: None, identity },
-        shape: ShapeIx(shape),
-        bar: None,
-        may_not_preempt: false,
-    }
+    let waiting = Waiting { local_usage: 0, priority, queued_at: None, identity };
+    Pending::new(QUEUE, waiting, ShapeIx(shape))
 }
 
 fn book(strategy: Strategy) -> Book {

@@ -43,7 +43,14 @@ fn a_queue_within_its_own_of_what_a_victim_uses_loses_nothing() {
         .run(3, 5, 6)
         .run(1, 9, 2);
     let request = [(GPU, Amount::new(2)), (CPU, Amount::new(4))];
-    let asking = Asking { queue: NodeIx(1), priority: 0, queued_at: None, request: &request, contested: &both };
+    let asking = Asking {
+        queue: NodeIx(1),
+        priority: 0,
+        queued_at: None,
+        request: &request,
+        contested: &both,
+        displaced_by: None,
+    };
     let find = |rules| {
         let plan = world.clone().rules(rules).search_in(&asking, &mut AnyPlace).unwrap();
         plan.victims.iter().map(|victim| victim.workload.0).collect::<Vec<_>>()
@@ -66,7 +73,7 @@ fn no_victim_of_another_queue_that_is_not_fair_in_the_end() {
     let taken = world.clone().rules(FAIR).ask(1, 0, 4).unwrap();
     assert_eq!(taken.victims.iter().map(|victim| victim.workload.0).collect::<Vec<_>>(), [3]);
     let Reason::CohortFairShare { rule, taker, giver, giver_after } = taken.victims[0].reason else { panic!() };
-    assert!(!rule.gives(&taker.1, &giver.1, &giver_after));
+    assert!(!rule.gives(0, &taker.1, &giver.1, &giver_after));
     // One small one less, and three of the other, is fair: the taker has six in the end.
     let plan = world.rules(PreemptionRules { minimal: true, ..FAIR }).ask(1, 0, 4).unwrap();
     assert_eq!(plan.victims.iter().map(|victim| victim.workload.0).collect::<Vec<_>>(), [0, 4]);
@@ -182,7 +189,14 @@ impl Place for Fickle {
 fn a_minimal_set_is_minimal_in_place_too() {
     let world = World::new(vec![queue(None, 6)]).run(0, -1, 2).run(0, -2, 2).run(0, -3, 2);
     let (request, contested) = (gpus(2), [GPU]);
-    let asking = Asking { queue: NodeIx(0), priority: 0, queued_at: None, request: &request, contested: &contested };
+    let asking = Asking {
+        queue: NodeIx(0),
+        priority: 0,
+        queued_at: None,
+        request: &request,
+        contested: &contested,
+        displaced_by: None,
+    };
     let find = |minimal| {
         let world = world.clone().rules(PreemptionRules { minimal, ..OFF });
         let plan = world.search_in(&asking, &mut Fickle(vec![])).unwrap();

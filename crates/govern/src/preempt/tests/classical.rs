@@ -170,7 +170,14 @@ impl Place for Needs {
 fn quota_and_place_become_free_together() {
     let world = World::new(vec![queue(None, 8)]).run(0, -1, 2).run(0, -2, 2).run(0, -3, 2).run(0, -4, 2);
     let (request, contested) = (gpus(2), [GPU]);
-    let asking = Asking { queue: NodeIx(0), priority: 0, queued_at: None, request: &request, contested: &contested };
+    let asking = Asking {
+        queue: NodeIx(0),
+        priority: 0,
+        queued_at: None,
+        request: &request,
+        contested: &contested,
+        displaced_by: None,
+    };
     let mut place = Needs { needed: BTreeSet::from([1]), ..Needs::default() };
     let plan = world.search_in(&asking, &mut place).unwrap();
     // The lowest two would do for quota alone; the place needs the second, and only it stays a victim.

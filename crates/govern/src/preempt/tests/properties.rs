@@ -23,7 +23,14 @@ struct Ask {
 impl Ask {
     fn asking(&self) -> Asking<'_> {
         let Self { queue, priority, queued_at, request, contested } = self;
-        Asking { queue: NodeIx(*queue), priority: *priority, queued_at: *queued_at, request, contested }
+        Asking {
+            queue: NodeIx(*queue),
+            priority: *priority,
+            queued_at: *queued_at,
+            request,
+            contested,
+            displaced_by: None,
+        }
     }
 }
 
@@ -82,8 +89,8 @@ prop_compose! {
         if usage.1 > 0 { amounts.push((CPU, Amount::new(usage.1))); }
         let most = u32::try_from(usage.0.max(1) - 1).unwrap();
         let elastic = spare.map(|spare| Elastic { unit: vec![(GPU, Amount::new(1))], spare: spare.min(most) });
-        let (queue, identity, local_usage) = (NodeIx(queue), 0, 0);
-        Workload { queue, priority, identity, queued_at, quota_at, usage: amounts, evicting, local_usage, elastic }
+        let (queue, identity, local_usage, terms) = (NodeIx(queue), 0, 0, crate::workload::Terms::default());
+        Workload { queue, priority, identity, queued_at, quota_at, usage: amounts, evicting, local_usage, elastic, terms }
     }
 }
 
@@ -238,7 +245,7 @@ proptest! {
         let Ok(plan) = world.rules(rules).search_in(&ask.asking(), &mut AnyPlace) else { return Ok(()) };
         for victim in plan.victims {
             if let Reason::CohortFairShare { rule, taker, giver, giver_after } = victim.reason {
-                prop_assert!(rule.gives(&taker.1, &giver.1, &giver_after));
+                prop_assert!(rule.gives(0, &taker.1, &giver.1, &giver_after));
             }
         }
     }
