@@ -9,6 +9,7 @@ pub mod cells;
 pub mod cycle;
 pub mod division;
 pub mod domains;
+pub mod explain;
 pub mod flavors;
 pub mod kai;
 pub mod order;
