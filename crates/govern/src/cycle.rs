@@ -322,7 +322,7 @@ impl Scheduler {
         shape
     }
 
-    fn pod_sets(&self, pending: PendingIx) -> &[PodSet] {
+    pub(crate) fn pod_sets(&self, pending: PendingIx) -> &[PodSet] {
         let shape = self.book.get(pending).map(|pending| pending.shape.0 as usize);
         shape.and_then(|shape| self.shapes.get(shape)).map_or(&[], |pod_sets| pod_sets)
     }

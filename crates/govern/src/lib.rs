@@ -5,9 +5,11 @@
 //! resources are small numbers here; whoever calls keeps their names.
 
 pub mod amount;
+pub mod cells;
 pub mod cycle;
 pub mod division;
 pub mod domains;
+pub mod explain;
 pub mod flavors;
 pub mod kai;
 pub mod order;

@@ -140,7 +140,7 @@ fn whoever_waits_starts_when_its_hour_comes() {
     let shape = scheduler.shape(&[PodSet { count: 16, requests, ..PodSet::default() }]);
     let waiting = Waiting { local_usage: 0, priority: 0, queued_at: Some(evening), identity: 1 };
     let queue = NodeIx(1);
-    scheduler.submit(Pending { queue, waiting, shape, bar: None, may_not_preempt: false });
+    scheduler.submit(Pending::new(queue, waiting, shape));
     let is_admitted = |scheduler: &mut Scheduler, now| {
         let decisions = scheduler.step(now, &mut AnyFloor);
         decisions.iter().any(|decision| matches!(decision.verdict, Verdict::Admitted { .. }))
