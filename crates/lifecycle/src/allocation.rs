@@ -82,6 +82,8 @@ pub struct View {
     pub lease: Option<Lease>,
     /// An operator said that its host is not to be waited for.
     pub forced: bool,
+    /// It is a member of a workload: it is placed when that is admitted.
+    pub in_workload: bool,
     /// Placement found nothing for it.
     pub placement_refused: bool,
     /// It could not be built: it ends as `failed`, however long its release takes.
@@ -180,6 +182,7 @@ pub fn decide(view: &View, now: Timestamp) -> Next<State, Effect> {
         _ if lease.is_some_and(|lease| !lease.warned && now >= lease.warn_from) => Next::Do(Effect::WarnOfLeaseEnd),
         State::Requested if release_wanted => Next::Enter(State::Released),
         State::Requested if view.placement_refused => Next::Enter(State::Refused),
+        State::Requested if view.in_workload => at_rest(lease, now),
         State::Requested => Next::Do(Effect::Place),
         State::Reserved | State::Provisioning | State::Running if release_wanted => Next::Enter(State::Releasing),
         State::Reserved if view.provision.newest.is_some() => Next::Enter(State::Provisioning),
@@ -188,11 +191,15 @@ pub fn decide(view: &View, now: Timestamp) -> Next<State, Effect> {
         }
         State::Reserved => start(view, now),
         State::Provisioning => provisioning(view, now),
-        State::Running => match lease {
-            Some(lease) => Next::LookAgain { after_s: lease.next_look_s(now) },
-            None => Next::Forget,
-        },
+        State::Running => at_rest(lease, now),
         State::Releasing => releasing(view, now),
+    }
+}
+
+fn at_rest(lease: Option<Lease>, now: Timestamp) -> Next<State, Effect> {
+    match lease {
+        Some(lease) => Next::LookAgain { after_s: lease.next_look_s(now) },
+        None => Next::Forget,
     }
 }
 

@@ -17,6 +17,7 @@ pub mod slot;
 pub mod task;
 pub mod tenant;
 pub mod wipe_override;
+pub mod workload;
 
 use model::event::Noun;
 pub use model::lifecycle::{Next, Wait};
@@ -34,6 +35,7 @@ pub fn edge_exists(noun: Noun, from: &str, to: &str) -> Option<bool> {
     match noun {
         Noun::Tenant => on(tenant::EDGES, from, to),
         Noun::Project => on(project::EDGES, from, to),
+        Noun::Workload => on(workload::EDGES, from, to),
         Noun::Allocation => on(allocation::EDGES, from, to),
         Noun::Slot => on(slot::EDGES, from, to),
         Noun::Node => on(node::EDGES, from, to),
@@ -49,6 +51,7 @@ pub fn diagrams() -> Vec<(Noun, String)> {
     vec![
         (Noun::Tenant, tenant::diagram()),
         (Noun::Project, project::diagram()),
+        (Noun::Workload, workload::diagram()),
         (Noun::Allocation, allocation::diagram()),
         (Noun::Slot, slot::diagram()),
         (Noun::Node, node::diagram()),

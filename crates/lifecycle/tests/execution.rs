@@ -19,6 +19,7 @@ fn wished(state: allocation::State) -> allocation::View {
         desired: allocation::Desired::Running,
         lease: None,
         forced: false,
+        in_workload: false,
         placement_refused: false,
         provision_failed: false,
         node_online: true,
@@ -54,6 +55,21 @@ fn a_wish_without_a_place_is_refused() {
     use allocation::{State, decide};
     let view = allocation::View { placement_refused: true, ..wished(State::Requested) };
     assert_eq!(decide(&view, NOW), Next::Enter(State::Refused));
+}
+
+#[test]
+fn a_member_of_a_workload_waits_for_the_workload_and_is_still_given_back() {
+    use allocation::{State, decide};
+    let member = allocation::View { in_workload: true, ..wished(State::Requested) };
+    assert_eq!(decide(&member, NOW), Next::Forget);
+    let lease = allocation::Lease::new(NOW, NOW.plus_seconds(3600), true, 900);
+    assert_eq!(
+        decide(&allocation::View { lease: Some(lease), ..member }, NOW),
+        Next::LookAgain { after_s: 3600 },
+        "its lease runs while it waits"
+    );
+    let back = allocation::View { desired: allocation::Desired::Released, ..member };
+    assert_eq!(decide(&back, NOW), Next::Enter(State::Released));
 }
 
 #[test]
@@ -248,13 +264,20 @@ fn any_allocation() -> impl Strategy<Value = allocation::View> {
         let begun = Timestamp::from_micros(0).plus_seconds(begun);
         allocation::Lease::new(begun, begun.plus_seconds(lasts), warned, 900)
     });
-    (states, prop::array::uniform4(any::<bool>()), prop::option::of(lease), any_orders(), any_orders()).prop_map(
-        |((state, desired), [placement_refused, provision_failed, node_online, forced], lease, provision, release)| {
+    (states, prop::array::uniform5(any::<bool>()), prop::option::of(lease), any_orders(), any_orders()).prop_map(
+        |(
+            (state, desired),
+            [placement_refused, provision_failed, node_online, forced, in_workload],
+            lease,
+            provision,
+            release,
+        )| {
             allocation::View {
                 state,
                 desired,
                 lease,
                 forced,
+                in_workload,
                 placement_refused,
                 provision_failed,
                 node_online,
@@ -301,17 +324,22 @@ proptest! {
             Next::Do(allocation::Effect::OrderDeploy { .. } | allocation::Effect::OrderReclaim { .. }) => {
                 prop_assert!(false, "there is no machine to hand over");
             }
-            Next::Do(allocation::Effect::Place) => prop_assert_eq!(view.state, allocation::State::Requested),
+            Next::Do(allocation::Effect::Place) => {
+                prop_assert!(view.state == allocation::State::Requested && !view.in_workload);
+            }
             Next::Do(allocation::Effect::WarnOfLeaseEnd | allocation::Effect::EndLease) => {
                 prop_assert!(view.lease.is_some() && view.desired == allocation::Desired::Running && !view.state.is_terminal());
             }
             Next::Forget => {
-                let runs = view.state == allocation::State::Running && view.lease.is_none();
-                prop_assert!(view.state.is_terminal() || runs);
+                let waits = view.state == allocation::State::Requested && view.in_workload;
+                let rests = (view.state == allocation::State::Running || waits) && view.lease.is_none();
+                prop_assert!(view.state.is_terminal() || rests);
             }
             Next::Wait(wait) => prop_assert!(wait.look_again_s > 0),
             Next::LookAgain { after_s } => {
-                prop_assert!(after_s > 0 && view.state == allocation::State::Running, "whatever else goes on says what it waits for");
+                let waits = view.state == allocation::State::Requested && view.in_workload;
+                prop_assert!(after_s > 0 && (view.state == allocation::State::Running || waits),
+                    "whatever else goes on says what it waits for");
             }
         }
     }

@@ -18,6 +18,7 @@ fn whole(state: allocation::State) -> allocation::View {
         desired: allocation::Desired::Running,
         lease: None,
         forced: false,
+        in_workload: false,
         placement_refused: false,
         provision_failed: false,
         node_online: true,

@@ -15,7 +15,7 @@ text_enum! {
         Preempting = "preempting",
         /// Its members are being released.
         Stopping = "stopping",
-        /// It ran, and was given back.
+        /// It was given back after it had been admitted.
         Finished = "finished",
         /// It was given back before it was admitted.
         Cancelled = "cancelled",

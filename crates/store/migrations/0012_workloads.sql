@@ -32,24 +32,33 @@ CREATE TABLE workloads (
   stops BIGINT NOT NULL DEFAULT 0 CHECK (stops >= 0),
   -- An admission gate is closed.
   gated BIGINT NOT NULL DEFAULT 0 CHECK (gated IN (0, 1)),
-  flavor TEXT,
+  flavor TEXT REFERENCES flavors (slug),
   borrowed_gpus BIGINT NOT NULL DEFAULT 0 CHECK (borrowed_gpus BETWEEN 0 AND members * gpu_count),
   admitted_us BIGINT,
   -- Why it waits, as JSON, and since when that is so.
   wait TEXT,
   wait_us BIGINT,
+  -- The queues again while it lives: a queue with work in it cannot go, and one without can.
+  live_local_queue TEXT,
+  live_queue TEXT REFERENCES cluster_queues (slug),
   version BIGINT NOT NULL,
   created_us BIGINT NOT NULL,
+  CHECK (CASE WHEN state IN ('finished', 'cancelled', 'refused', 'failed') THEN live_queue IS NULL AND live_local_queue IS NULL
+    ELSE live_queue IS NOT NULL AND live_queue = queue AND live_local_queue IS NOT NULL AND live_local_queue = local_queue END),
   CHECK ((flavor IS NOT NULL) = (state IN ('admitted', 'running', 'preempting', 'stopping'))),
   CHECK ((admitted_us IS NOT NULL) = (state IN ('admitted', 'running', 'preempting', 'stopping'))),
   CHECK (borrowed_gpus = 0 OR flavor IS NOT NULL),
   CHECK ((wait IS NULL) = (wait_us IS NULL)),
   CHECK (wait IS NULL OR state = 'queued'),
+  FOREIGN KEY (project_id, live_local_queue) REFERENCES local_queues (project_id, slug),
   FOREIGN KEY (tenant_id, project_id) REFERENCES projects (tenant_id, id)
 );
 CREATE INDEX workloads_by_project ON workloads (project_id, id);
 CREATE INDEX workloads_by_tenant ON workloads (tenant_id, id);
 CREATE INDEX workloads_by_queue ON workloads (queue, id);
+CREATE INDEX workloads_in_queue ON workloads (live_queue) WHERE live_queue IS NOT NULL;
+CREATE INDEX workloads_in_local_queue ON workloads (project_id, live_local_queue) WHERE live_local_queue IS NOT NULL;
+CREATE INDEX workloads_by_flavor ON workloads (flavor) WHERE flavor IS NOT NULL;
 CREATE INDEX workloads_live ON workloads (id) WHERE state NOT IN ('finished', 'cancelled', 'refused', 'failed');
 -- The order of a queue.
 CREATE INDEX workloads_waiting ON workloads (queue, priority DESC, queued_us, id) WHERE state = 'queued';

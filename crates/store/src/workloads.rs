@@ -169,8 +169,8 @@ pub struct Member {
     pub desired: Desired,
     /// Where it was placed.
     pub node_id: Option<NodeId>,
-    /// It left a node that is evacuated.
-    pub evacuating: bool,
+    /// Why it is wanted released, as a word; empty while it is wanted, and when its owner gave it back.
+    pub desired_reason: String,
     /// The version that was read.
     pub version: i64,
 }
@@ -203,8 +203,8 @@ macro_rules! given {
 
 const INSERT: &str = "INSERT INTO workloads (id, tenant_id, project_id, name, local_queue, queue, priority_class, priority, \
     members, sku_id, region_id, shape, gpu_count, if_unavailable, max_run_s, desired, state, state_since_us, look_us, \
-    queued_us, version, created_us) \
-    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $18, $18, 1, $18)";
+    queued_us, version, created_us, live_local_queue, live_queue) \
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $18, $18, 1, $18, $5, $6)";
 const GET: &str = concat!(selected!(), " WHERE w.id = $1");
 const GET_SCOPED: &str =
     concat!(selected!(), " WHERE w.id = $1 AND ", opened_by_membership!("w.tenant_id", "w.project_id", "$2", "$3"));
@@ -220,7 +220,7 @@ const LIVE: &str =
 const OF_IDS: &str = concat!(selected!(), " WHERE w.id IN ", given!(), " ORDER BY w.id");
 // What was launched again has a successor that is a member in its place.
 const MEMBERS: &str = concat!(
-    "SELECT a.workload_id, a.id, a.state, a.desired, a.node_id, a.evacuating, a.version FROM allocations a ",
+    "SELECT a.workload_id, a.id, a.state, a.desired, a.node_id, a.desired_reason, a.version FROM allocations a ",
     "WHERE a.workload_id IN ",
     given!(),
     " AND NOT EXISTS (SELECT 1 FROM allocations r WHERE r.recreated_from = a.id) ORDER BY a.workload_id, a.id"
@@ -253,6 +253,8 @@ static ENTER: BulkUpdate = BulkUpdate {
         ("admitted_us", Kind::Int),
         ("due_us", Kind::Int),
         ("stops", Kind::Int),
+        ("live_local_queue", Kind::Text),
+        ("live_queue", Kind::Text),
     ],
     also: concat!("wait = NULL, wait_us = NULL, ", wait_ends!()),
 };
@@ -368,7 +370,7 @@ pub fn members(tx: &mut Tx<'_>, ids: &BTreeSet<WorkloadId>) -> Result<Vec<Member
             allocation_state: row.parse(2)?,
             desired: row.parse(3)?,
             node_id: row.opt_parse(4)?,
-            evacuating: row.flag(5)?,
+            desired_reason: row.text(5)?.to_owned(),
             version: row.int(6)?,
         })
     };
@@ -450,9 +452,9 @@ impl<'a> Move<'a> {
         Self { workload, entering, what: What::StateChanged, detail: None, due: None, stops: workload.stops }
     }
 
-    fn values(&self, now: Timestamp) -> [Value; 10] {
+    fn values(&self, now: Timestamp) -> [Value; 12] {
         let Self { workload, entering, .. } = self;
-        let holds = entering.state.holds_quota();
+        let (holds, lives) = (entering.state.holds_quota(), !entering.state.is_terminal());
         let flavor = entering.flavor.or(workload.flavor.as_ref().map(Slug::as_str)).filter(|_| holds);
         let borrowed = if entering.state == State::Admitted { entering.borrowed_gpus } else { workload.borrowed_gpus };
         [
@@ -466,6 +468,8 @@ impl<'a> Move<'a> {
             holds.then(|| workload.admitted.unwrap_or(now)).into(),
             self.due.into(),
             self.stops.into(),
+            lives.then(|| workload.local_queue.as_str()).into(),
+            lives.then(|| workload.queue.as_str()).into(),
         ]
     }
 

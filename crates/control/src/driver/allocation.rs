@@ -71,6 +71,7 @@ impl Living for Allocations {
             desired: row.desired,
             lease: None,
             forced: row.force_reason.is_some(),
+            in_workload: row.workload_id.is_some(),
             placement_refused: refusal.is_some(),
             provision_failed: observed.provision_failed,
             machine: machine::seen(&row, &given, node.as_ref()),
@@ -139,7 +140,8 @@ impl Living for Allocations {
             }
         }
         entry.commit(tx, stamp, row, &slots)?;
-        if state == State::Released && row.evacuating {
+        // A workload comes again as a whole, when all of it is gone.
+        if state == State::Released && row.evacuating && row.workload_id.is_none() {
             recreate(tx, stamp, row)?;
         }
         Ok(())
@@ -195,6 +197,11 @@ fn recreate(tx: &mut Tx<'_>, stamp: &mut Stamp<'_>, row: &AllocationRow) -> Resu
     if !row.terms.may_recreate || lease_over {
         return Ok(());
     }
+    launch_again(tx, stamp, row)
+}
+
+/// Asks again for the same on the same terms, in the place of one that ended.
+pub(super) fn launch_again(tx: &mut Tx<'_>, stamp: &mut Stamp<'_>, row: &AllocationRow) -> Result<(), StoreError> {
     let id = AllocationId::from_parts(stamp.now, stamp.bits());
     let terms = AllocationTerms { user_data: allocations::user_data(tx, &row.id)?, ..row.terms.clone() };
     let new = AllocationNew {
@@ -307,6 +314,9 @@ impl Entry {
         operations::finish_for(tx, row.id.as_str(), self.state.as_str(), error.as_deref(), stamp.now)?;
         if self.state == State::Releasing || self.state.is_terminal() {
             living::poke(tx, Table::Projects, row.project_id.as_str(), stamp.now)?;
+        }
+        if let Some(workload_id) = &row.workload_id {
+            living::poke(tx, Table::Workloads, workload_id.as_str(), stamp.now)?;
         }
         if self.state.is_terminal() {
             for slot in touched {

@@ -27,6 +27,7 @@ mod project;
 mod slot;
 mod task;
 mod tenant;
+mod workload;
 
 use std::{
     any::Any,
@@ -135,6 +136,7 @@ impl Driver {
         self.sweep_noun::<slot::Slots>(&hands, keep_lease, &mut swept)?;
         self.place(leader, applier, keep_lease, &mut swept)?;
         self.sweep_noun::<allocation::Allocations>(&hands, keep_lease, &mut swept)?;
+        self.sweep_noun::<workload::Workloads>(&hands, keep_lease, &mut swept)?;
         self.sweep_noun::<project::Projects>(&hands, keep_lease, &mut swept)?;
         self.sweep_noun::<tenant::Tenants>(&hands, keep_lease, &mut swept)?;
         Ok(swept)
