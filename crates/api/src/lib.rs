@@ -28,6 +28,7 @@ pub mod placement;
 pub mod platform;
 pub mod problem;
 pub mod proof;
+pub mod queue;
 pub mod reference_page;
 mod schemas;
 pub mod ssh_key;
@@ -82,5 +83,6 @@ pub fn operations() -> Vec<Described> {
     all.extend(ingress::described());
     all.extend(machine::described());
     all.extend(governance::described());
+    all.extend(queue::described());
     all
 }

@@ -55,7 +55,7 @@ impl Applier {
         if changed {
             governor.wake();
         }
-        if governor.is_idle() {
+        if governor.is_idle(leader.now) {
             return Ok(false);
         }
         let Outcome { admitted, told, waits } = governor.cycle(snapshot, leader.now);
@@ -79,11 +79,10 @@ impl Applier {
         if governor.is_outdated(news.version, leader.now) {
             return self.read_book(leader);
         }
-        let mut changed = governor.changed(&news.touched);
-        changed.extend(governor.come_due(leader.now));
+        let changed = governor.changed(&news.touched);
         if !changed.is_empty() {
             let rows = leader.read(move |tx| queues::read_some(tx, &changed))?;
-            governor.adopt(rows, leader.now);
+            governor.adopt(rows);
         }
         governor.head = governor.head.max(news.head);
         self.governor = Some((epoch, governor));

@@ -16,18 +16,24 @@ mod estate;
 mod floor;
 mod rows;
 mod tell;
+mod words;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
+use api::queue::{ExplanationView, QueueUseView};
 use engine::Request;
 use govern::{
     amount::Amount,
-    cycle::{Decision, Placing, Profile, Scheduler, Verdict, book::Bar, book::Pending, book::PendingIx, book::Strategy},
+    cycle::{
+        self, Decision, Placing, Profile, Scheduler, Verdict,
+        book::{Bar, Pending, PendingIx, Strategy},
+    },
+    explain,
     flavors::{Assignment, FlavorIx},
     order::{Order, Waiting},
     preempt::{FairStrategies, PreemptionRules, Reason, Victim},
     tree::FlavorResource,
-    workload::{Workload, WorkloadIx},
+    workload::{Cause, Past, Terms, Workload, WorkloadIx},
 };
 use model::{
     AllocationId, PoolId, Timestamp, WorkloadId,
@@ -135,8 +141,8 @@ pub(crate) struct Told {
 pub(crate) struct Waits {
     /// As it was seen.
     pub(crate) row: WorkloadRow,
-    /// Why, as it is kept.
-    pub(crate) wait: serde_json::Value,
+    /// Why.
+    pub(crate) wait: ExplanationView,
     /// Its members, if it was not to wait: it is refused.
     pub(crate) refused: Option<Vec<WishRow>>,
 }
@@ -163,8 +169,6 @@ pub(crate) struct Governor {
     waiting: BTreeMap<WorkloadId, PendingIx>,
     running: BTreeMap<WorkloadId, WorkloadIx>,
     identities: HashMap<WorkloadId, u64>,
-    // Not looked at before.
-    not_before: BTreeMap<WorkloadId, Timestamp>,
     // From then on other quotas count.
     quotas_until: Option<i64>,
 }
@@ -182,11 +186,10 @@ impl Governor {
             waiting: BTreeMap::new(),
             running: BTreeMap::new(),
             identities: HashMap::new(),
-            not_before: BTreeMap::new(),
             quotas_until: until,
         };
         governor.line_up();
-        governor.adopt(rows, now);
+        governor.adopt(rows);
         Ok(governor)
     }
 
@@ -199,8 +202,10 @@ impl Governor {
                 Ordering::Lifo => (Strategy::BestEffort, Order::NewestFirst),
                 Ordering::Priority => (Strategy::Strict, Order::PriorityThenAge),
             };
-            self.scheduler.book_mut().set_queue(node, strategy, order);
-            self.scheduler.book_mut().set_stopped(node, queue.stop != Stop::None);
+            self.scheduler.set_queue(node, strategy, order);
+            // Those who have to go are told here, one by one.
+            let stop = if queue.stop == Stop::None { cycle::Stop::None } else { cycle::Stop::Hold };
+            self.scheduler.set_stop(node, stop);
         }
     }
 
@@ -219,7 +224,7 @@ impl Governor {
     }
 
     /// Takes over rows that were read again, in place of what was known of them.
-    pub(crate) fn adopt(&mut self, rows: Rows, now: Timestamp) {
+    pub(crate) fn adopt(&mut self, rows: Rows) {
         self.head = self.head.max(rows.head);
         let mut all = rows.workloads.clone();
         all.sort_by(|a, b| a.id.cmp(&b.id));
@@ -231,15 +236,14 @@ impl Governor {
             if row.state.holds_quota() {
                 self.holds(row, members.unwrap_or_default());
             } else if row.state == State::Queued && row.desired == model::allocation::Desired::Running {
-                self.waits(&rows, row, wishes.unwrap_or_default(), now);
+                self.waits(&rows, row, wishes.unwrap_or_default());
             }
         }
     }
 
     fn forget(&mut self, id: &WorkloadId) {
-        self.not_before.remove(id);
         if let Some(place) = self.waiting.remove(id) {
-            self.scheduler.book_mut().withdraw(place);
+            self.scheduler.cancel(place);
             self.known.waiters.remove(&place);
         }
         if let Some(place) = self.running.remove(id) {
@@ -269,36 +273,35 @@ impl Governor {
             evicting: matches!(row.state, State::Preempting | State::Stopping),
             local_usage: 0,
             elastic: None,
+            terms: Terms { max_run_s: max_run_s(&row), past: past(&row), ..Terms::default() },
         };
         let place = self.scheduler.start(workload);
         self.running.insert(row.id.clone(), place);
         self.known.holders.insert(place, Holder { row, allocations });
     }
 
-    fn waits(&mut self, rows: &Rows, row: WorkloadRow, wishes: Vec<WishRow>, now: Timestamp) {
+    fn waits(&mut self, rows: &Rows, row: WorkloadRow, wishes: Vec<WishRow>) {
         // Members that are still on their way back come later, and are told then.
         if i64::try_from(wishes.len()) != Ok(row.members) {
             return;
         }
         let Some(request) = rows.request(&wishes) else { return };
-        if let Some(due) = row.due.filter(|due| *due > now) {
-            self.not_before.insert(row.id.clone(), due);
-            return;
-        }
         let Some(queue) = self.known.names.queue(&row.queue) else { return };
         let pod_set = self.known.names.pod_set(&request, u32::try_from(row.members).unwrap_or(u32::MAX));
         let shape = self.scheduler.shape(std::slice::from_ref(&pod_set));
+        let waiting = Waiting {
+            local_usage: 0,
+            priority: row.priority,
+            queued_at: Some(seconds(row.queued)),
+            identity: self.identity(&row.id),
+        };
         let pending = Pending {
-            queue,
-            waiting: Waiting {
-                local_usage: 0,
-                priority: row.priority,
-                queued_at: Some(seconds(row.queued)),
-                identity: self.identity(&row.id),
-            },
-            shape,
             bar: (row.gated || self.is_held(&row)).then_some(Bar::FailedChecks),
             may_not_preempt: row.if_unavailable == IfUnavailable::Refuse || !self.may_preempt(&row),
+            max_run_s: max_run_s(&row),
+            due_at: row.due.map(seconds),
+            past: past(&row),
+            ..Pending::new(queue, waiting, shape)
         };
         let place = self.scheduler.submit(pending);
         self.waiting.insert(row.id.clone(), place);
@@ -318,17 +321,9 @@ impl Governor {
         known.is_none_or(|class| class.preempts)
     }
 
-    /// Whether time alone has made somebody's turn come: those are to be read again.
-    pub(crate) fn come_due(&self, now: Timestamp) -> BTreeSet<WorkloadId> {
-        self.not_before.iter().filter(|(_, due)| **due <= now).map(|(id, _)| id.clone()).collect()
-    }
-
     /// The fleet has changed: what found no place may find one.
     pub(crate) fn wake(&mut self) {
-        let tree = self.scheduler.estate().tree.clone();
-        for queue in tree.nodes().filter(|node| tree.is_queue(*node)) {
-            self.scheduler.book_mut().wake(queue);
-        }
+        self.scheduler.places_changed();
     }
 
     /// Takes over what was written about those who wait or have to go.
@@ -344,7 +339,7 @@ impl Governor {
             let Some(place) = self.running.get(id).copied() else { continue };
             if let Some(holder) = self.known.holders.get_mut(&place) {
                 (holder.row.version, holder.row.state) = (*version, state.unwrap_or(holder.row.state));
-                self.scheduler.evict(place);
+                self.scheduler.evict(place, Cause::Asked);
             }
         }
     }
@@ -354,9 +349,10 @@ impl Governor {
         self.waiting.is_empty() && self.drained().next().is_none()
     }
 
-    /// Whether anybody could be looked at.
-    pub(crate) fn is_idle(&self) -> bool {
-        self.scheduler.book().ready().next().is_none() && self.drained().next().is_none()
+    /// Whether nobody's turn has come.
+    pub(crate) fn is_idle(&self, now: Timestamp) -> bool {
+        let due = self.scheduler.next_due().is_some_and(|due| due <= seconds(now));
+        !due && !self.scheduler.is_ready() && self.drained().next().is_none()
     }
 
     // Those in queues that are being emptied, who were not told yet.
@@ -447,7 +443,7 @@ impl Governor {
             Reason::CohortReclaimWhileBorrowing { .. } => PreemptionRule::BorrowWithinCohort,
             Reason::CohortFairShare { .. } => PreemptionRule::FairShare,
         };
-        let body = tell::numbers(&self.known.names, &victim.reason);
+        let body = words::numbers(&self.known.names, &victim.reason);
         Some(self.told(&holder.row, Some(by.row.id.clone()), rule, body))
     }
 
@@ -459,14 +455,89 @@ impl Governor {
 
     // Somebody does not get it now, and hears why.
     fn hears(&self, waiter: &Waiter, decision: &Decision, outcome: &mut Outcome) {
-        let wait = tell::wait(&self.scheduler, &self.known, decision);
+        let found = words::pending(&self.scheduler, &self.known, decision.pending, Some(&decision.verdict), None);
+        let Some(wait) = found else { return };
         let refused = (waiter.row.if_unavailable == IfUnavailable::Refuse).then(|| waiter.wishes.clone());
         outcome.waits.push(Waits { row: waiter.row.clone(), wait, refused });
     }
+
+    /// Every queue and cohort as it stands.
+    pub(crate) fn uses(&self) -> Vec<QueueUseView> {
+        words::uses(&self.scheduler, &self.known, &self.governance)
+    }
+
+    /// Why a workload is where it is, with an estimate of its start. A copy of the book is run ahead on the picture.
+    pub(crate) fn explain(&mut self, snapshot: &mut Snapshot, id: &WorkloadId, now: Timestamp) -> Option<ExplanationView> {
+        if let Some(place) = self.running.get(id) {
+            return words::running(&self.scheduler, &self.known, *place);
+        }
+        let place = *self.waiting.get(id)?;
+        let starts = {
+            let mut floor = PictureFloor::new(snapshot, &self.known);
+            explain::starts(&self.scheduler, seconds(now), CYCLES_AHEAD_MAX, &mut floor)
+        };
+        let decisions = {
+            let mut ahead = self.scheduler.clone();
+            let mut floor = PictureFloor::new(snapshot, &self.known);
+            ahead.step(seconds(now), &mut floor)
+        };
+        let verdict = decisions.iter().find(|decision| decision.pending == place).map(|decision| &decision.verdict);
+        words::pending(&self.scheduler, &self.known, place, verdict, starts.get(&place).copied())
+    }
+
+    /// What would become of everybody under other objects. Nothing is kept of it.
+    pub(crate) fn forecast(mut self, snapshot: &mut Snapshot, now: Timestamp) -> Forecast {
+        let mut forecast = Forecast::default();
+        self.scheduler.places_changed();
+        for _ in 0..CYCLES_AHEAD_MAX {
+            let Outcome { admitted, told, waits } = self.cycle(snapshot, now);
+            let news = !admitted.is_empty() || !told.is_empty();
+            for one in admitted {
+                forecast.waits.remove(&one.row.id);
+                forecast.starts.insert(one.row.id.clone(), one.row);
+            }
+            for one in told {
+                if let Some(place) = self.running.get(&one.row.id).copied() {
+                    self.scheduler.evict(place, Cause::Asked);
+                    if let Some(holder) = self.known.holders.get_mut(&place) {
+                        holder.row.state = State::Preempting;
+                    }
+                }
+                forecast.stops.insert(one.row.id.clone(), (one.row, one.rule));
+            }
+            forecast.waits.extend(waits.into_iter().map(|one| (one.row.id.clone(), (one.row, one.wait))));
+            if !news {
+                break;
+            }
+        }
+        forecast.uses = self.uses();
+        forecast
+    }
+}
+
+// How far ahead a question looks.
+const CYCLES_AHEAD_MAX: u32 = 64;
+
+/// What would become of everybody.
+#[derive(Debug, Default)]
+pub(crate) struct Forecast {
+    pub(crate) starts: BTreeMap<WorkloadId, WorkloadRow>,
+    pub(crate) stops: BTreeMap<WorkloadId, (WorkloadRow, PreemptionRule)>,
+    pub(crate) waits: BTreeMap<WorkloadId, (WorkloadRow, ExplanationView)>,
+    pub(crate) uses: Vec<QueueUseView>,
+}
+
+fn max_run_s(row: &WorkloadRow) -> Option<u32> {
+    row.max_run_s.map(|seconds| u32::try_from(seconds).unwrap_or(u32::MAX))
+}
+
+// The window of stops begins, as far as a row tells, when the workload last changed its state.
+fn past(row: &WorkloadRow) -> Past {
+    let stops = u32::try_from(row.stops).unwrap_or(u32::MAX);
+    Past { stops, stops_since: seconds(row.life.state_since), returns: stops, displaced_by: None }
 }
 
 /// Whole seconds of a moment.
 fn seconds(at: Timestamp) -> i64 {
     at.as_micros().div_euclid(model::time::MICROS_PER_SECOND)
 }
-

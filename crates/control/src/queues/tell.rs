@@ -1,10 +1,7 @@
 //! What the governor has to say to those who do not get it now: why they wait, or that they have to go. It is written down in
 //! one transaction, and where somebody has moved on meanwhile nothing of it is.
 
-use model::{
-    AllocationId, DecisionId, PreemptionId, WorkloadId,
-    workload::{PreemptionRule, State},
-};
+use model::{DecisionId, PreemptionId, WorkloadId, workload::State};
 use serde::Serialize;
 use store::{
     Stamp, StoreError, Tx,
@@ -12,7 +9,7 @@ use store::{
     living::{self, Living as Table},
     placing::WishRow,
     preemptions::{self, PreemptionNew},
-    workloads::{self, Entering, WorkloadRow},
+    workloads::{self, Entering},
 };
 
 use super::{Told, Waits};
@@ -35,7 +32,7 @@ pub(crate) fn write(leader: &Leader, told: Vec<Told>, waits: Vec<Waits>) -> Resu
         for one in &news {
             let (version, state) = match &one.refused {
                 Some(wishes) => (refuse(tx, stamp, one, wishes)?, Some(State::Refused)),
-                None => (workloads::set_wait(tx, stamp, &one.row, &one.wait.to_string())?, None),
+                None => (workloads::set_wait(tx, stamp, &one.row, &write_json(&one.wait)?)?, None),
             };
             written.push((one.row.id.clone(), version, state));
         }
@@ -48,10 +45,10 @@ pub(crate) fn write(leader: &Leader, told: Vec<Told>, waits: Vec<Waits>) -> Resu
     }
 }
 
-// Numbers that move while the reason stays are not worth a commit for everybody in the line.
+// What stays the same is not written again.
 fn is_news(waits: &Waits) -> bool {
-    let before = waits.row.wait.as_deref();
-    waits.refused.is_some() || before != Some(waits.wait.to_string().as_str())
+    let before = waits.row.wait.as_deref().and_then(|before| serde_json::from_str(before).ok());
+    waits.refused.is_some() || before.as_ref() != Some(&waits.wait)
 }
 
 fn tell(tx: &mut Tx<'_>, stamp: &mut Stamp<'_>, told: &Told) -> Result<i64, StoreError> {
@@ -80,8 +77,7 @@ fn refuse(
     waits: &Waits,
     wishes: &[WishRow],
 ) -> Result<i64, StoreError> {
-    let because = waits.wait.get("sentence").and_then(serde_json::Value::as_str).unwrap_or("It would have to wait.");
-    let body = write_json(&Refusal { code: api::Code::QuotaExceeded, because })?;
+    let body = write_json(&Refusal { code: api::Code::QuotaExceeded, because: &waits.wait.sentence })?;
     let mut rows = Vec::with_capacity(wishes.len());
     for wish in wishes {
         rows.push(DecisionRow {

@@ -203,6 +203,12 @@ impl Scheduler {
         self.estate = estate;
     }
 
+    /// Places have become free: whoever had quota and no place is looked at again.
+    pub fn places_changed(&mut self) {
+        let queues: Vec<NodeIx> = self.estate.tree.nodes().filter(|node| self.estate.tree.is_queue(*node)).collect();
+        queues.into_iter().for_each(|queue| self.stir_all(queue));
+    }
+
     /// When time alone would change something, in seconds: somebody's back-off is over, or what it waits for has run long
     /// enough. Until then, and without another event, a cycle would decide nothing.
     #[must_use]

@@ -1,0 +1,226 @@
+//! What the engine says about workloads, with names in place of numbers: for those who wait, and for those who have to go.
+
+use api::queue::{
+    ExplanationView, HolderView, PromiseKind, QueueUseView, QuotaUseView, UnblockKind, UnblockView,
+};
+use govern::{
+    cycle::{Scheduler, Verdict, book::PendingIx},
+    explain::{self, Explanation, Promise, Standing, Unblock, sentence},
+    preempt::Reason,
+    tree::{FlavorResource, NodeIx},
+    workload::WorkloadIx,
+};
+use model::{Timestamp, WorkloadId, governance::Governance, time::MICROS_PER_SECOND};
+use serde_json::{Value, json};
+
+use super::{Known, Names};
+
+fn moment(seconds: i64) -> Timestamp {
+    Timestamp::from_micros(seconds.saturating_mul(MICROS_PER_SECOND))
+}
+
+impl Known {
+    fn running_id(&self, workload: WorkloadIx) -> Option<&WorkloadId> {
+        self.holders.get(&workload).map(|holder| &holder.row.id)
+    }
+    fn waiting_id(&self, pending: PendingIx) -> Option<&WorkloadId> {
+        self.waiters.get(&pending).map(|waiter| &waiter.row.id)
+    }
+}
+
+impl sentence::Names for Known {
+    fn node(&self, node: NodeIx) -> String {
+        self.names.node(node).to_owned()
+    }
+    fn thing(&self, what: FlavorResource) -> String {
+        let (flavor, resource) = self.names.counted(what);
+        format!("{resource} {flavor}")
+    }
+    // Whose it is is nobody's matter but its owner's.
+    fn workload(&self, _: WorkloadIx) -> String {
+        "a workload that runs".to_owned()
+    }
+    fn pending(&self, _: PendingIx) -> String {
+        "the workload it is kept for".to_owned()
+    }
+    fn identity(&self, _: u64) -> String {
+        "a workload".to_owned()
+    }
+    fn time(&self, seconds: i64) -> String {
+        moment(seconds).to_string()
+    }
+}
+
+/// Why a workload waits, given the last verdict about it.
+pub(super) fn pending(
+    scheduler: &Scheduler,
+    known: &Known,
+    place: PendingIx,
+    last: Option<&Verdict>,
+    start: Option<i64>,
+) -> Option<ExplanationView> {
+    explain::pending(scheduler, place, last, start).map(|found| view(known, &found))
+}
+
+/// How a workload that holds quota stands.
+pub(super) fn running(scheduler: &Scheduler, known: &Known, place: WorkloadIx) -> Option<ExplanationView> {
+    explain::running(scheduler, place, None).map(|found| view(known, &found))
+}
+
+fn view(known: &Known, found: &Explanation) -> ExplanationView {
+    let names = &known.names;
+    let position = match found.standing {
+        Standing::Queued { position, of } => Some((i64::from(position), i64::from(of))),
+        _ => None,
+    };
+    let thing = found.what.map(|what| names.counted(what));
+    let holder = |holder: &explain::Holder| HolderView {
+        queue: names.node(holder.queue).to_owned(),
+        holds: holder.holds.units(),
+        borrowed: holder.borrowed.units(),
+    };
+    ExplanationView {
+        code: found.code.text().to_owned(),
+        sentence: sentence::sentence(found, known),
+        queue: names.node(found.queue).to_owned(),
+        position: position.map(|(at, _)| at),
+        of: position.map(|(_, of)| of),
+        blocked_at: found.blocked_at.map(|node| names.node(node).to_owned()),
+        flavor: thing.map(|(flavor, _)| flavor.to_owned()),
+        resource: thing.map(|(_, resource)| resource.to_owned()),
+        asked: found.asked.units(),
+        available: found.available.units(),
+        shortfall: found.shortfall.units(),
+        holders: found.holders.iter().map(holder).collect(),
+        unblocks: found.unblocks.iter().map(|one| unblock(known, *one)).collect(),
+        promise: found.promise.map(|promise| match promise {
+            Promise::WithinNominal => PromiseKind::WithinNominal,
+            Promise::Borrowing { .. } => PromiseKind::Borrowing,
+            Promise::ZeroQuota { .. } => PromiseKind::ZeroQuota,
+        }),
+        estimated_start_at: found.estimated_start.map(moment),
+    }
+}
+
+fn unblock(known: &Known, one: Unblock) -> UnblockView {
+    let bare = |kind| UnblockView { kind, workload_id: None, node: None, amount: None, at: None };
+    let node = |node| Some(known.names.node(node).to_owned());
+    match one {
+        Unblock::Ends { workload, at } => UnblockView {
+            workload_id: known.running_id(workload).cloned(),
+            at: at.map(moment),
+            ..bare(UnblockKind::WorkloadEnds)
+        },
+        Unblock::Released { queue, amount } => {
+            UnblockView { node: node(queue), amount: Some(amount.units()), ..bare(UnblockKind::QueueReleases) }
+        }
+        Unblock::QuotaRaised { node: at, by } => {
+            UnblockView { node: node(at), amount: Some(by.units()), ..bare(UnblockKind::QuotaRaised) }
+        }
+        Unblock::Starts { pending, at } => UnblockView {
+            workload_id: known.waiting_id(pending).cloned(),
+            at: at.map(moment),
+            ..bare(UnblockKind::EarlierStarts)
+        },
+        Unblock::Gate => bare(UnblockKind::MayPreempt),
+        Unblock::Check => bare(UnblockKind::CheckPasses),
+        Unblock::Release => bare(UnblockKind::Released),
+        Unblock::QueueResumed { queue } => UnblockView { node: node(queue), ..bare(UnblockKind::QueueResumed) },
+        Unblock::BackOff { until } => UnblockView { at: Some(moment(until)), ..bare(UnblockKind::TimePasses) },
+        Unblock::RequestChanged => bare(UnblockKind::RequestChanged),
+        Unblock::Turn => bare(UnblockKind::NextTurn),
+    }
+}
+
+/// The numbers that made a workload the one that has to go.
+pub(super) fn numbers(names: &Names, reason: &Reason) -> Value {
+    match reason {
+        Reason::InQueue { priority, taker_priority } => json!({ "priority": priority, "by_priority": taker_priority }),
+        Reason::CohortReclaim { over, .. } => over_of(names, over),
+        Reason::CohortReclaimWhileBorrowing { over, priority, taker_priority, .. } => {
+            let mut told = over_of(names, over);
+            told["priority"] = json!(priority);
+            told["by_priority"] = json!(taker_priority);
+            told
+        }
+        Reason::CohortFairShare { taker, giver, giver_after, .. } => json!({
+            "node": names.node(giver.0),
+            "share_per_mille": giver.1.per_mille_ceil(),
+            "share_after_per_mille": giver_after.per_mille_ceil(),
+            "by_node": names.node(taker.0),
+            "by_share_per_mille": taker.1.per_mille_ceil(),
+        }),
+    }
+}
+
+fn over_of(names: &Names, over: &govern::preempt::Over) -> Value {
+    let (flavor, resource) = names.counted(over.what);
+    json!({
+        "node": names.node(over.node),
+        "flavor": flavor,
+        "resource": resource,
+        "used": over.used.units(),
+        "own": over.own.units(),
+    })
+}
+
+/// Every queue and cohort as it stands.
+pub(super) fn uses(scheduler: &Scheduler, known: &Known, governance: &Governance) -> Vec<QueueUseView> {
+    let tree = &scheduler.estate().tree;
+    let all = tree.nodes().filter_map(|node| {
+        let slug = known.names.node(node).parse().ok()?;
+        let is_queue = tree.is_queue(node);
+        let waiting = if is_queue { known.waiters.values().filter(|it| it.row.queue == slug).count() } else { 0 };
+        let share = scheduler.estate().shares.share(tree, scheduler.usage(), node);
+        Some(QueueUseView {
+            is_queue,
+            parent: tree.parent(node).and_then(|parent| known.names.node(parent).parse().ok()),
+            share_per_mille: share.per_mille_ceil(),
+            running: count(scheduler.running().of_queue(node).len()),
+            waiting: count(waiting),
+            quotas: quotas(scheduler, known, governance, node),
+            slug,
+        })
+    });
+    all.collect()
+}
+
+fn count(of: usize) -> i64 {
+    i64::try_from(of).unwrap_or(i64::MAX)
+}
+
+// What a node has quota of, or uses.
+fn quotas(scheduler: &Scheduler, known: &Known, governance: &Governance, node: NodeIx) -> Vec<QuotaUseView> {
+    let (tree, usage) = (&scheduler.estate().tree, scheduler.usage());
+    let named = |flavor: &str, resource: &str| {
+        let name = known.names.node(node);
+        let cohorts = governance.cohorts.iter().filter(|it| it.slug.as_str() == name).map(|it| &it.resource_groups);
+        let queues = governance.cluster_queues.iter().filter(|it| it.slug.as_str() == name);
+        let groups = cohorts.chain(queues.map(|it| &it.resource_groups)).flatten();
+        let mut flavors = groups.flat_map(|group| &group.flavors).filter(|it| it.flavor.as_str() == flavor);
+        flavors.any(|it| it.quotas.iter().any(|quota| quota.resource.as_str() == resource))
+    };
+    let mut all = vec![];
+    for what in (0..tree.width()).map(FlavorResource) {
+        let (flavor, resource) = known.names.counted(what);
+        let used = usage.of(node, what);
+        if !named(flavor, resource) && used.units() == 0 {
+            continue;
+        }
+        let own = tree.subtree(node, what);
+        let borrowed = used.minus(own).or_zero();
+        // What the root has less than its own is what others use of it, as far as they do.
+        let available = tree.available(usage, node, what).or_zero();
+        let lent = own.minus(used).or_zero().minus(available).or_zero();
+        all.push(QuotaUseView {
+            flavor: flavor.to_owned(),
+            resource: resource.to_owned(),
+            nominal: tree.quota(node, what).nominal.units(),
+            used: used.units(),
+            borrowed: borrowed.units(),
+            lent: lent.units(),
+            available: available.units(),
+        });
+    }
+    all
+}
