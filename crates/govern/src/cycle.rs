@@ -13,6 +13,7 @@
 
 pub mod book;
 pub mod bracket;
+pub mod change;
 mod events;
 mod limits;
 mod plan;

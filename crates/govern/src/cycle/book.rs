@@ -145,6 +145,8 @@ struct Line {
     alone: BTreeSet<(Key, PendingIx)>,
     // Waits for others to go that were told to. Where the first does not hold up the others it stays first all the same.
     preemptor: Option<PendingIx>,
+    // Where the first holds up the others: the one that waits for a change. Nobody is next while it is the first.
+    stuck: Option<PendingIx>,
     popped: u64,
     woken: u64,
     generation: u64,
@@ -194,6 +196,13 @@ impl Line {
         if let Some((key, _)) = now {
             self.fronts.insert((key, class));
         }
+    }
+
+    // Who is next, unless nobody is until something changes.
+    fn first(&self) -> Option<(Class, Key, PendingIx)> {
+        let (key, class) = self.fronts.first()?;
+        let (_, place) = self.classes.get(class)?.all.first()?;
+        (self.stuck != Some(*place)).then_some((*class, *key, *place))
     }
 
     fn park(&mut self, class: Class) {
@@ -325,6 +334,7 @@ impl Book {
         let Some(slot) = self.slot(place) else { return };
         let (queue, key, class) = (slot.pending.queue, slot.key, class_of(&slot.pending));
         let line = self.line(queue);
+        line.stuck = line.stuck.filter(|stuck| *stuck != place);
         if !line.take(class, key, place) {
             line.alone.remove(&(key, place));
         }
@@ -350,10 +360,7 @@ impl Book {
         }
         let line = self.line(queue);
         line.popped = cycle;
-        let first = line.fronts.first().and_then(|(key, class)| {
-            let (_, place) = line.classes.get(class)?.all.first()?;
-            Some((*class, *key, *place))
-        });
+        let first = line.first();
         let sticky = line.preemptor.filter(|_| line.strategy == Strategy::BestEffort);
         let sticky = sticky.and_then(|place| {
             let slot = self.slot(place).filter(|_| self.place_of(place) == Some(Where::Active))?;
@@ -395,7 +402,11 @@ impl Book {
         } else {
             line.preemptor = line.preemptor.filter(|preemptor| *preemptor != place);
         }
+        let waits = !matches!(why, Requeue::PendingPreemption | Requeue::Skipped);
         let at_once = at_once || line.woken >= line.popped || progress.is_some();
+        if line.strategy == Strategy::Strict {
+            line.stuck = (waits && line.woken < line.popped && progress.is_none()).then_some(place);
+        }
         let generation = line.generation;
         let together =
             by_class && line.strategy == Strategy::BestEffort && matches!(why, Requeue::NoFit | Requeue::NoCandidates);
@@ -424,6 +435,10 @@ impl Book {
         let line = self.line(queue);
         line.woken = cycle;
         line.wake(helps);
+        let stuck = line.stuck.take();
+        let shape = stuck.and_then(|place| self.slot(place)).map(|slot| slot.pending.shape);
+        let line = self.line(queue);
+        line.stuck = stuck.filter(|_| shape.is_some_and(|shape| !helps(shape)));
         for (key, place) in std::mem::take(&mut line.alone) {
             let Some(class) = self.slot(place).map(|slot| class_of(&slot.pending)) else { continue };
             if helps(class.0) {
@@ -437,12 +452,14 @@ impl Book {
 
     /// The same for one workload, and those that are parked because of it.
     pub fn wake_one(&mut self, place: PendingIx) {
-        if self.place_of(place) != Some(Where::Parked) {
-            return;
-        }
         let Some(slot) = self.slot(place) else { return };
         let (queue, key, class) = (slot.pending.queue, slot.key, class_of(&slot.pending));
+        let parked = self.place_of(place) == Some(Where::Parked);
         let line = self.line(queue);
+        line.stuck = line.stuck.filter(|stuck| *stuck != place);
+        if !parked {
+            return;
+        }
         if line.alone.remove(&(key, place)) {
             line.put(class, key, place);
         }
@@ -489,6 +506,11 @@ impl Book {
         self.slot(place).map(|slot| &slot.pending)
     }
 
+    /// All that wait, by place.
+    pub fn iter(&self) -> impl Iterator<Item = (PendingIx, &Pending)> {
+        (0..).map(PendingIx).zip(&self.slots).filter_map(|(place, slot)| Some((place, &slot.as_ref()?.pending)))
+    }
+
     /// Whether a workload waits for others to go that were told to go for it.
     #[must_use]
     pub fn is_preemptor(&self, place: PendingIx) -> bool {
@@ -517,7 +539,7 @@ impl Book {
 
     /// Queues in which somebody is next.
     pub fn ready(&self) -> impl Iterator<Item = NodeIx> + '_ {
-        let ready = |line: &Line| !line.stopped && !line.fronts.is_empty();
+        let ready = |line: &Line| !line.stopped && line.first().is_some();
         (0_u32..).zip(&self.lines).filter(move |(_, line)| ready(line)).map(|(node, _)| NodeIx(node))
     }
 }

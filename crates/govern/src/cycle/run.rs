@@ -280,7 +280,9 @@ impl<'s> Run<'s> {
                 entry.plan = plan;
             }
         };
-        if self.profile().replan_on_overlap && self.overlaps(&entry.plan.victims) {
+        // Two plans that each leave a queue its own may together leave it less.
+        let crowded = self.profile().rules.keep_nominal && !self.taken.is_empty() && !entry.plan.victims.is_empty();
+        if self.profile().replan_on_overlap && (crowded || self.overlaps(&entry.plan.victims)) {
             again(self, entry, true);
             if entry.plan.assignment.mode == Mode::Fit {
                 entry.plan.assignment.set_mode(Mode::DeferredFit);

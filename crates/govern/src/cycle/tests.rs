@@ -1,6 +1,7 @@
 //! Cycles on small estates by hand, and what must hold for any.
 
 mod budgets;
+mod change;
 mod events;
 mod guarantees;
 mod play;

@@ -46,9 +46,19 @@ fn a_strict_queue_keeps_its_first_in_front() {
     let mut book = book(Strategy::Strict);
     let place = book.submit(pending(0, 0, 1));
     for why in [Requeue::NoFit, Requeue::NoCandidates, Requeue::Barred, Requeue::Gated] {
+        book.begin_cycle();
         assert_eq!(book.pop(QUEUE), Some(place));
         assert_eq!(book.requeue(place, why, None), Some(Where::Active));
+        // Nobody is next until something changes; somebody who comes before it is.
+        assert_eq!((book.pop(QUEUE), book.ready().count()), (None, 0));
+        let urgent = book.submit(pending(0, 9, 2));
+        assert_eq!((book.ready().count(), book.pop(QUEUE)), (1, Some(urgent)));
+        book.withdraw(urgent);
+        book.begin_cycle();
+        book.wake(QUEUE);
+        assert_eq!(book.ready().count(), 1);
     }
+    book.begin_cycle();
     book.pop(QUEUE);
     assert_eq!(book.requeue(place, Requeue::NotAllowedHere, None), Some(Where::Parked));
 }

@@ -4,7 +4,8 @@ use super::{
     play::{Dice, Play},
     *,
 };
-use std::collections::BTreeMap;
+use crate::tree::Usage;
+use std::collections::{BTreeMap, BTreeSet};
 
 fn takes(dice: &mut Dice) -> Takes {
     [Takes::Never, Takes::LowerPriority, Takes::LowerOrNewerEqualPriority, Takes::Any][dice.node(4) as usize]
@@ -32,22 +33,26 @@ fn rules(dice: &mut Dice) -> PreemptionRules {
 fn check_nominal(before: &Scheduler, decisions: &[Decision]) {
     let tree = &before.estate().tree;
     let own = |queue: NodeIx| tree.quota(queue, GPU).nominal;
+    let (mut usage, mut gone) = (before.usage().clone(), BTreeSet::new());
     for decision in decisions {
-        let Verdict::Preempting { victims, assignment } = &decision.verdict else { continue };
-        let asked = assignment.usage[0].1;
-        let lost = |queue: NodeIx| {
-            let theirs = victims.iter().filter(|victim| victim.queue == queue);
-            theirs.fold(Amount::ZERO, |sum, victim| sum.plus(before.running().get(victim.workload).unwrap().usage[0].1))
+        let (assignment, victims) = match &decision.verdict {
+            Verdict::Admitted { assignment, .. } => (assignment, &[][..]),
+            Verdict::Preempting { assignment, victims } => (assignment, victims.as_slice()),
+            Verdict::Waiting { .. } => continue,
         };
-        // What the taker itself gives up makes room for what it asks for.
-        let taker = before.usage().of(decision.queue, GPU).minus(lost(decision.queue)).plus(asked);
-        for victim in victims.iter().filter(|victim| victim.queue != decision.queue) {
-            let used = before.usage().of(victim.queue, GPU);
-            assert!(used > own(victim.queue), "{:?} gives although it uses only its own", victim.queue);
+        gone.extend(victims.iter().map(|victim| victim.workload));
+        let left = |usage: &Usage, queue: NodeIx| {
+            let lost = gone.iter().filter_map(|place| before.running().get(*place)).filter(|one| one.queue == queue);
+            lost.fold(usage.of(queue, GPU), |left, one| left.minus(one.usage[0].1))
+        };
+        let taker = left(&usage, decision.queue).plus(assignment.usage[0].1);
+        for victim in victims.iter().filter(|one| one.queue != decision.queue && one.stops_at.is_some()) {
+            assert!(usage.of(victim.queue, GPU) > own(victim.queue), "{:?} uses only its own", victim.queue);
             if taker > own(decision.queue) {
-                assert!(used.minus(lost(victim.queue)) >= own(victim.queue), "{:?} is left with less", victim.queue);
+                assert!(left(&usage, victim.queue) >= own(victim.queue), "{:?} is left with less", victim.queue);
             }
         }
+        usage.add(tree, decision.queue, GPU, assignment.usage[0].1);
     }
 }
 
@@ -90,7 +95,7 @@ fn ten_thousand_scenarios_come_to_rest_and_keep_all_limits() {
         told += after;
         admitted += play.started.len();
     }
-    assert!(told > 3_000 && admitted > 30_000, "{told} told to go, {admitted} admitted");
+    assert!(told > 2_000 && admitted > 30_000, "{told} told to go, {admitted} admitted");
 }
 
 // One cycle, and whether it did something. Usage is looked at by the play.

@@ -155,8 +155,13 @@ fn race(seed: u64, small: bool, early: bool) -> (i64, Option<i64>, BTreeMap<u64,
     let mut dice = Dice(seed);
     let size = 4 + dice.amount(8);
     let mut play = Play::new(scheduler(&[Q { nominal: size, ..FOUR }], own(Some(100_000))));
+    let mut free = u32::try_from(size).unwrap();
     for identity in 10..10 + dice.below(6) + 1 {
         let pods = 1 + dice.node(4);
+        if pods > free {
+            continue;
+        }
+        free -= pods;
         let run_s = 10 + dice.node(200);
         play.submit_known(1, identity, pods, run_s);
         if early {

@@ -205,3 +205,61 @@ fn a_minimal_set_is_minimal_in_place_too() {
     assert_eq!(find(false), [1, 0]);
     assert_eq!(find(true), [1]);
 }
+
+#[test]
+fn within_a_queue_only_a_higher_priority_takes() {
+    let newer = |policy: &mut QueuePolicy| policy.within_queue = Takes::LowerOrNewerEqualPriority;
+    let world = World::new(vec![queue(None, 4)]).policy(0, newer).run_with(0, 0, 4, |it| it.queued_at = Some(9));
+    assert_eq!(world.victims(0, 0, 4), [0]);
+    let strict = PreemptionRules { strict_within_queue: true, ..OFF };
+    assert_eq!(world.clone().rules(strict).refusal(0, 0, 4), Because::NoCandidates);
+    assert_eq!(world.rules(strict).victims(0, 1, 4), [0]);
+}
+
+#[test]
+fn shares_that_are_nearly_equal_are_left_alone() {
+    // A hundred GPUs that belong to nobody: with what it asks for the taker has 45, the giver 55 without its smallest.
+    let specs = vec![cohort(None, 100), queue(Some(0), 0), queue(Some(0), 0)];
+    let world = World::new(specs).run(1, 0, 44).run(2, 0, 55).run(2, -1, 1);
+    let margin = |per_mille| world.clone().rules(PreemptionRules { share_margin_per_mille: per_mille, ..FAIR });
+    assert_eq!(margin(0).victims(1, 0, 1), [2]);
+    assert_eq!(margin(110).victims(1, 0, 1), [2]);
+    assert_eq!(margin(111).refusal(1, 0, 1), Because::NotFair { refused: 2 });
+}
+
+#[test]
+fn who_was_stopped_often_enough_is_left_alone_except_by_an_owner() {
+    let most = Some(Most { count: 2, window_s: 500 });
+    let rules = PreemptionRules { stops_max: most, owner_waits_for_nobody: true, run_s_min: 2000, ..OFF };
+    let often = |it: &mut crate::workload::Workload| {
+        (it.terms.past.stops, it.terms.past.stops_since) = (2, 600);
+        it.quota_at = Some(-5000);
+    };
+    let world = three().rules(rules).run_with(2, -5, 4, often).run_with(2, -1, 8, often);
+    // In its own queue: not before the stops are forgotten.
+    let refusal = world.ask(2, 0, 4).unwrap_err();
+    assert_eq!((refusal.spared.stopped, refusal.spared.until), (2, Some(1100)));
+    let mut later = world.clone();
+    later.now = 1100;
+    assert_eq!(later.victims(2, 0, 4), [0]);
+    // The owner of what was lent waits neither for that nor for anybody's run time.
+    assert_eq!(world.victims(1, -9, 4), [0]);
+    let young = three().rules(rules).run(2, 0, 12);
+    assert_eq!(young.victims(1, -9, 4), [0]);
+    let waits = young.clone().rules(PreemptionRules { owner_waits_for_nobody: false, ..rules });
+    let refusal = waits.ask(1, -9, 4).unwrap_err();
+    assert_eq!((refusal.spared.young, refusal.spared.until), (1, Some(2000)));
+}
+
+#[test]
+fn who_was_stopped_for_another_does_not_stop_that_one() {
+    let world = World::new(vec![queue(None, 4)]).run(0, -5, 2).run(0, -1, 2);
+    let (request, contested) = (gpus(2), [GPU]);
+    let ask = |displaced_by| {
+        let (queue, priority, queued_at) = (NodeIx(0), 0, Some(5));
+        let asking = Asking { queue, priority, queued_at, request: &request, contested: &contested, displaced_by };
+        let plan = world.search_in(&asking, &mut AnyPlace).unwrap();
+        (plan.victims[0].workload.0, plan.spared.shielded)
+    };
+    assert_eq!([ask(None), ask(Some(0))], [(0, 0), (1, 1)]);
+}

@@ -1,0 +1,396 @@
+//! The performance scenarios of Kueue, taken again in virtual time through the engine of governance.
+//!
+//! Work arrives, runs for its time and ends on a clock of its own; only what the engine and the journal do costs real time.
+//! What is reported as wall time is the virtual time at which the last workload ended plus that real time, as if the engine
+//! had stood in everybody's way for all of it. Figures of Kueue are those that its own performance test publishes, taken
+//! under its client limit of 50 requests a second.
+
+use super::racks::Racks;
+use govern::{
+    amount::Amount,
+    cycle::{
+        AnyFloor, Decision, Estate, Floor, Profile, Scheduler, Verdict,
+        book::{Pending, PendingIx},
+    },
+    flavors::{Flavor, FlavorIx, Group, Offer, PodSet},
+    order::Waiting,
+    preempt::{Cut, PreemptionRules, QueuePolicy, Takes},
+    share::{Resource, Shares},
+    tree::{FlavorResource, NodeIx, NodeSpec, Quota, Tree},
+    workload::WorkloadIx,
+};
+use std::{cmp::Reverse, collections::BinaryHeap};
+
+const CPU: FlavorResource = FlavorResource(0);
+const MILLI: i64 = 1000;
+
+/// Workloads of one size in each queue.
+#[derive(Debug, Clone, Copy)]
+pub struct Size {
+    /// What it is called.
+    pub name: &'static str,
+    /// How many of them.
+    pub count: u32,
+    /// One comes every so many milliseconds.
+    pub every_ms: u64,
+    /// How long each runs.
+    pub run_ms: u64,
+    /// Its priority.
+    pub priority: i64,
+    /// CPUs of each, all pods together.
+    pub cpus: i64,
+    /// Pods of each, where places are chosen.
+    pub pods: u32,
+    /// How long such a workload waits in Kueue, in the mean.
+    pub kueue_wait_ms: u64,
+}
+
+/// One of the scenarios.
+#[derive(Debug, Clone, Copy)]
+pub struct Scenario {
+    /// What it is called.
+    pub name: &'static str,
+    /// So many cohorts,
+    pub cohorts: u32,
+    /// and in each so many queues.
+    pub queues: u32,
+    /// Whether places are chosen, on 640 nodes.
+    pub topology: bool,
+    /// The sizes, largest first.
+    pub sizes: [Size; 3],
+    /// How long Kueue takes for all of it.
+    pub kueue_wall_ms: u64,
+    /// How long it may take here.
+    pub goal_wall_ms: u64,
+}
+
+const fn size(name: &'static str, (count, every_ms): (u32, u64), (cpus, run_ms, priority): (i64, u64, i64)) -> Size {
+    Size { name, count, every_ms, run_ms, priority, cpus, pods: 1, kueue_wait_ms: 0 }
+}
+
+const LARGE: Size = size("large", (50, 1200), (20, 1000, 200));
+const MEDIUM: Size = size("medium", (100, 500), (5, 500, 100));
+const SMALL: Size = size("small", (350, 100), (1, 200, 50));
+
+/// 15,000 workloads in 30 queues.
+pub const BASELINE: Scenario = Scenario {
+    name: "baseline",
+    cohorts: 5,
+    queues: 6,
+    topology: false,
+    sizes: [
+        Size { kueue_wait_ms: 16_501, ..LARGE },
+        Size { kueue_wait_ms: 76_768, ..MEDIUM },
+        Size { kueue_wait_ms: 215_468, ..SMALL },
+    ],
+    kueue_wall_ms: 351_116,
+    goal_wall_ms: 81_000,
+};
+
+/// 50,000 workloads in 1,000 queues.
+pub const LARGE_SCALE: Scenario = Scenario {
+    name: "large_scale",
+    cohorts: 10,
+    queues: 100,
+    topology: false,
+    sizes: [
+        Size { count: 4, every_ms: 700, run_ms: 700, kueue_wait_ms: 105_604, ..LARGE },
+        Size { count: 11, every_ms: 300, run_ms: 350, kueue_wait_ms: 256_413, ..MEDIUM },
+        Size { count: 35, every_ms: 60, run_ms: 150, kueue_wait_ms: 700_379, ..SMALL },
+    ],
+    kueue_wall_ms: 1_179_411,
+    goal_wall_ms: 5_000,
+};
+
+/// 15,000 workloads in 30 queues, each with places on 640 nodes: a third must be in one rack, a third would like to, and a
+/// third is in slices of half of its pods, each in one rack.
+pub const TOPOLOGY: Scenario = Scenario {
+    name: "topology",
+    topology: true,
+    sizes: [
+        Size { pods: 8, kueue_wait_ms: 37_862, ..LARGE },
+        Size { pods: 4, kueue_wait_ms: 106_303, ..MEDIUM },
+        Size { pods: 2, kueue_wait_ms: 237_846, ..SMALL },
+    ],
+    kueue_wall_ms: 401_472,
+    goal_wall_ms: 80_000,
+    ..BASELINE
+};
+
+impl Scenario {
+    /// How many workloads there are.
+    pub fn workloads(&self) -> u64 {
+        let each: u32 = self.sizes.iter().map(|size| size.count).sum();
+        u64::from(self.cohorts) * u64::from(self.queues) * u64::from(each)
+    }
+
+    /// The time below which nobody can be done: all CPU time divided by all quota.
+    pub fn work_bound_ms(&self) -> u64 {
+        let of = |size: &Size| u64::from(size.count) * size.run_ms * size.cpus.unsigned_abs();
+        self.sizes.iter().map(of).sum::<u64>() / QUOTA.unsigned_abs()
+    }
+}
+
+// CPUs of each queue, and how many it may borrow.
+const QUOTA: i64 = 20;
+const BORROW: i64 = 100;
+
+/// Where decisions are written before they count.
+pub trait Journal {
+    /// These were made in one cycle.
+    fn commit(&mut self, decisions: &[Decision]);
+}
+
+/// They are not written.
+pub struct Nowhere;
+
+impl Journal for Nowhere {
+    fn commit(&mut self, _: &[Decision]) {}
+}
+
+/// What came of a scenario.
+#[derive(Debug, Clone, Default)]
+pub struct Outcome {
+    /// When the last workload ended, in virtual time.
+    pub makespan_ms: u64,
+    /// What the engine and the journal took, in real time.
+    pub engine_us: u64,
+    /// How often a workload was admitted.
+    pub admissions: u64,
+    /// How many were told to go.
+    pub preemptions: u64,
+    /// Cycles.
+    pub cycles: u64,
+    /// Mean waits until the last admission, in the order of the sizes.
+    pub wait_ms: [u64; 3],
+}
+
+impl Outcome {
+    /// Virtual and real time together.
+    pub const fn wall_ms(&self) -> u64 {
+        self.makespan_ms + self.engine_us / 1000
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Event {
+    // The place of a workload, and as the so manieth admission: who was stopped before does not end then.
+    End(WorkloadIx, u64),
+    Stop(WorkloadIx, u64),
+    Arrive(usize),
+}
+
+struct Item {
+    size: usize,
+    kind: u32,
+    queue: NodeIx,
+    born_ms: u64,
+    admitted_ms: u64,
+}
+
+struct Play<'a> {
+    scenario: &'a Scenario,
+    scheduler: Scheduler,
+    racks: Option<Racks>,
+    items: Vec<Item>,
+    events: BinaryHeap<Reverse<(u64, Event)>>,
+    // By place of what runs: the admission that it runs under.
+    admission: Vec<u64>,
+    now_ms: u64,
+    outcome: Outcome,
+}
+
+/// Takes a scenario. `clock_us` says what time it is, for what the engine takes.
+///
+/// # Errors
+/// When the scenario is none.
+pub fn run(scenario: &Scenario, journal: &mut dyn Journal, clock_us: &dyn Fn() -> u64) -> Result<Outcome, String> {
+    let mut play = Play::new(scenario)?;
+    while let Some(next_ms) = play.next_ms() {
+        play.now_ms = next_ms;
+        let begun = clock_us();
+        while let Some(Reverse((at, event))) = play.events.peek().copied().filter(|Reverse((at, _))| *at <= next_ms) {
+            play.events.pop();
+            play.happen(at, event);
+        }
+        play.cycles(journal);
+        play.outcome.engine_us += clock_us().saturating_sub(begun);
+    }
+    play.finish()
+}
+
+fn seconds(ms: u64) -> i64 {
+    i64::try_from(ms / 1000).unwrap_or(i64::MAX)
+}
+
+fn estate(scenario: &Scenario) -> Result<Estate, String> {
+    let mut specs = vec![];
+    let amount = |cpus: i64| Amount::new(cpus * MILLI);
+    let quota = Quota { nominal: amount(QUOTA), borrowing_limit: Some(amount(BORROW)), lending_limit: None };
+    for _ in 0..scenario.cohorts {
+        let cohort = u32::try_from(specs.len()).map_err(|_| "too many cohorts")?;
+        specs.push(NodeSpec::default());
+        let queue =
+            NodeSpec { parent: Some(cohort), is_queue: true, quotas: vec![(CPU, quota)], ..NodeSpec::default() };
+        specs.extend(std::iter::repeat_n(queue, scenario.queues as usize));
+    }
+    let tree = Tree::build(&specs, 1).map_err(|why| why.to_string())?;
+    let group = Group { resources: vec![Resource(0)], flavors: vec![FlavorIx(0)], cells: vec![CPU] };
+    let policy = QueuePolicy { within_queue: Takes::LowerPriority, reclaim: Takes::Any, while_borrowing: None };
+    Ok(Estate {
+        shares: Shares::build(&tree, &[Resource(0)]),
+        tree,
+        catalog: vec![Some(Flavor { topology: scenario.topology, ..Flavor::default() })],
+        offers: vec![Offer { groups: vec![group], ..Offer::default() }; specs.len()],
+        policies: vec![policy; specs.len()],
+        pods: None,
+    })
+}
+
+impl<'a> Play<'a> {
+    fn new(scenario: &'a Scenario) -> Result<Self, String> {
+        let scheduler = Scheduler::new(estate(scenario)?, Profile::own(PreemptionRules::own(None)));
+        let queues: Vec<NodeIx> = {
+            let tree = &scheduler.estate().tree;
+            tree.nodes().filter(|node| tree.is_queue(*node)).collect()
+        };
+        let (mut items, mut events) = (vec![], BinaryHeap::new());
+        for queue in queues {
+            for (size, kind) in scenario.sizes.iter().zip(0..) {
+                for at in 0..size.count {
+                    let born_ms = u64::from(at) * size.every_ms;
+                    events.push(Reverse((born_ms, Event::Arrive(items.len()))));
+                    items.push(Item { size: kind, kind: at % 3, queue, born_ms, admitted_ms: 0 });
+                }
+            }
+        }
+        let racks = if scenario.topology { Some(Racks::new()?) } else { None };
+        let (admission, outcome) = (vec![], Outcome::default());
+        Ok(Self { scenario, scheduler, racks, items, events, admission, now_ms: 0, outcome })
+    }
+
+    // The next thing that happens, or the time that somebody waits for.
+    fn next_ms(&self) -> Option<u64> {
+        let due = self.scheduler.next_due().and_then(|due| u64::try_from(due).ok());
+        let due = due.map(|due| due.saturating_mul(1000)).filter(|due| *due > self.now_ms);
+        let event = self.events.peek().map(|Reverse((at, _))| *at);
+        [due, event].into_iter().flatten().min()
+    }
+
+    fn happen(&mut self, at_ms: u64, event: Event) {
+        match event {
+            Event::Arrive(item) => self.arrive(item),
+            Event::End(place, admission) if self.is_under(place, admission) => {
+                self.outcome.makespan_ms = at_ms;
+                self.scheduler.end(place);
+                self.leave(place);
+            }
+            Event::Stop(place, admission) if self.is_under(place, admission) => {
+                let item = self.scheduler.running().get(place).map(|workload| workload.identity);
+                let waits_as = self.scheduler.gone(seconds(at_ms), place);
+                self.leave(place);
+                if let (Some(pending), Some(item)) = (waits_as, item) {
+                    self.tell_racks(pending, item);
+                }
+            }
+            Event::End(..) | Event::Stop(..) => {}
+        }
+    }
+
+    fn is_under(&self, place: WorkloadIx, admission: u64) -> bool {
+        self.admission.get(place.0 as usize) == Some(&admission)
+    }
+
+    fn leave(&mut self, place: WorkloadIx) {
+        if let Some(admission) = self.admission.get_mut(place.0 as usize) {
+            *admission = 0;
+        }
+        if let Some(racks) = &mut self.racks {
+            racks.leave(place);
+        }
+    }
+
+    fn arrive(&mut self, at: usize) {
+        let Some(item) = self.items.get(at) else { return };
+        let size = &self.scenario.sizes[item.size];
+        let each = size.cpus * MILLI / i64::from(size.pods);
+        let requests = vec![(Resource(0), Amount::new(each))];
+        let set = PodSet { count: size.pods, requests, topology: self.scenario.topology, ..PodSet::default() };
+        let shape = self.scheduler.shape(&[set]);
+        let identity = at as u64;
+        let queued_at = Some(seconds(self.now_ms));
+        let waiting = Waiting { local_usage: 0, priority: size.priority, queued_at, identity };
+        let pending = self.scheduler.submit(Pending::new(item.queue, waiting, shape));
+        self.tell_racks(pending, identity);
+    }
+
+    fn tell_racks(&mut self, pending: PendingIx, identity: u64) {
+        let item = usize::try_from(identity).ok().and_then(|at| self.items.get(at));
+        if let (Some(racks), Some(item)) = (&mut self.racks, item) {
+            let size = &self.scenario.sizes[item.size];
+            racks.expect(pending, item.kind, size.pods, size.cpus * MILLI / i64::from(size.pods));
+        }
+    }
+
+    // Cycles at one time, until one admits nothing.
+    fn cycles(&mut self, journal: &mut dyn Journal) {
+        let mut admits = true;
+        while admits && self.scheduler.is_ready() {
+            self.outcome.cycles += 1;
+            let mut anywhere = AnyFloor;
+            let floor: &mut dyn Floor = self.racks.as_mut().map_or(&mut anywhere, |racks| racks);
+            let decisions = self.scheduler.step(seconds(self.now_ms), floor);
+            journal.commit(&decisions);
+            let before = self.outcome.admissions;
+            decisions.iter().for_each(|decision| self.follow(decision));
+            if let Some(racks) = &mut self.racks {
+                racks.end_cycle();
+            }
+            admits = self.outcome.admissions > before;
+        }
+    }
+
+    fn follow(&mut self, decision: &Decision) {
+        match &decision.verdict {
+            Verdict::Admitted { workload, .. } => self.admit(decision.pending, *workload),
+            Verdict::Preempting { victims, .. } => {
+                for victim in victims.iter().filter(|victim| victim.cut == Cut::Stop) {
+                    self.outcome.preemptions += 1;
+                    let at = victim.stops_at.and_then(|at| u64::try_from(at).ok()).map_or(0, |at| at * 1000);
+                    let admission = self.admission.get(victim.workload.0 as usize).copied().unwrap_or(0);
+                    self.events.push(Reverse((at.max(self.now_ms), Event::Stop(victim.workload, admission))));
+                }
+            }
+            Verdict::Waiting { .. } => {}
+        }
+    }
+
+    fn admit(&mut self, pending: PendingIx, place: WorkloadIx) {
+        let at = self.scheduler.running().get(place).and_then(|workload| usize::try_from(workload.identity).ok());
+        let Some(item) = at.and_then(|at| self.items.get_mut(at)) else { return };
+        item.admitted_ms = self.now_ms;
+        self.outcome.admissions += 1;
+        let (slot, admission) = (place.0 as usize, self.outcome.admissions);
+        if self.admission.len() <= slot {
+            self.admission.resize(slot + 1, 0);
+        }
+        self.admission[slot] = admission;
+        let ends_ms = self.now_ms + self.scenario.sizes[item.size].run_ms;
+        self.events.push(Reverse((ends_ms, Event::End(place, admission))));
+        if let Some(racks) = &mut self.racks {
+            racks.settle(pending, place);
+        }
+    }
+
+    fn finish(mut self) -> Result<Outcome, String> {
+        if self.scheduler.running().iter().next().is_some() || self.outcome.admissions < self.scenario.workloads() {
+            return Err(format!("{}: not everybody ran to the end: {:?}", self.scenario.name, self.outcome));
+        }
+        for (at, wait_ms) in self.outcome.wait_ms.iter_mut().enumerate() {
+            let waits = self.items.iter().filter(|item| item.size == at).map(|item| item.admitted_ms - item.born_ms);
+            let (count, sum) = waits.fold((0_u64, 0_u64), |(count, sum), wait| (count + 1, sum + wait));
+            *wait_ms = sum / count.max(1);
+        }
+        Ok(self.outcome)
+    }
+}
