@@ -6,7 +6,7 @@
 //! event id is what to dedupe on.
 
 use model::event::{Change, Noun};
-use model::{EventId, ProjectId, TenantId, Timestamp};
+use model::{EventId, ProjectId, TenantId, Timestamp, WorkloadId};
 
 use crate::scope::{PAGE_ROWS_MAX, Scope, opened_by_membership};
 use crate::{Row, StoreError, Tx};

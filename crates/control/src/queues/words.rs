@@ -171,7 +171,7 @@ pub(super) fn uses(scheduler: &Scheduler, known: &Known, governance: &Governance
         let slug = known.names.node(node).parse().ok()?;
         let is_queue = tree.is_queue(node);
         let waiting = if is_queue { known.waiters.values().filter(|it| it.row.queue == slug).count() } else { 0 };
-        let share = scheduler.estate().shares.share(tree, scheduler.usage(), node);
+        let share = scheduler.estate().shares.of(tree, scheduler.usage(), node);
         Some(QueueUseView {
             is_queue,
             parent: tree.parent(node).and_then(|parent| known.names.node(parent).parse().ok()),
