@@ -40,17 +40,21 @@ pub(super) fn search(taker: &Taker<'_>, ground: &mut Ground<'_>) -> Result<Vec<V
 // Whether the request may borrow, in the order in which that is tried. Without borrowing more candidates may be taken.
 fn attempts(taker: &Taker<'_>, ground: &Ground<'_>, groups: &[Group]) -> &'static [bool] {
     let has = |list| groups.iter().any(|group| group.list == list);
-    let below_own = |what: &FlavorResource| {
-        ground.usage.of(taker.asking.queue, *what) < ground.tree.quota(taker.asking.queue, *what).nominal
-    };
     let strict = taker.policy.while_borrowing.is_none();
-    if !has(List::Nearer) && !has(List::Other) || strict && !taker.asking.contested.iter().all(below_own) {
+    if !has(List::Nearer) && !has(List::Other) || must_borrow(taker, ground) {
         &[true]
     } else if strict && !has(List::Nearer) {
         &[false, true]
     } else {
         &[true, false]
     }
+}
+
+// Whether it cannot do without borrowing, and may then take from others only what is nearer to it.
+fn must_borrow(taker: &Taker<'_>, ground: &Ground<'_>) -> bool {
+    let queue = taker.asking.queue;
+    let below_own = |what: &FlavorResource| ground.usage.of(queue, *what) < ground.tree.quota(queue, *what).nominal;
+    taker.policy.while_borrowing.is_none() && !taker.asking.contested.iter().all(below_own)
 }
 
 fn attempt(
@@ -85,11 +89,14 @@ fn groups(taker: &Taker<'_>, ground: &mut Ground<'_>) -> Vec<Group> {
     }
     if taker.policy.reclaim != Takes::Never {
         let mut left = taker.asking.request.to_vec();
-        let mut nearer = claim(ground, queue, &mut left);
+        let (mut nearer, must_borrow) = (claim(ground, queue, &mut left), must_borrow(taker, ground));
         let mut seen = queue;
         for common in ground.tree.ancestors(queue) {
             let list = if nearer { List::Nearer } else { List::Other };
-            below(taker, ground, common, seen, |queue| groups.push(Group { queue, list, common }));
+            // Nobody need be found who would not be taken.
+            if nearer || !must_borrow {
+                below(taker, ground, common, seen, |queue| groups.push(Group { queue, list, common }));
+            }
             nearer |= claim(ground, common, &mut left);
             seen = common;
         }

@@ -107,9 +107,9 @@ fn a_queue_within_its_own_is_not_held_up_by_another() {
 fn what_is_kept_is_given_back_with_who_it_was_kept_for() {
     type Leave = fn(&mut Scheduler, PendingIx);
     let ways: [Leave; 4] = [
-        |scheduler, head| drop(scheduler.cancel(head)),
+        |scheduler, head| assert!(scheduler.cancel(head).is_some()),
         |scheduler, head| scheduler.gate(head, false),
-        |scheduler, _| drop(scheduler.set_stop(NodeIx(1), Stop::Hold)),
+        |scheduler, _| assert!(scheduler.set_stop(NodeIx(1), Stop::Hold).is_empty()),
         |scheduler, _| scheduler.set_estate(scheduler.estate().clone()),
     ];
     for leave in ways {
