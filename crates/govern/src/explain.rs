@@ -353,12 +353,10 @@ pub const HOLDERS_MAX: usize = 16;
 // The most workloads whose end is named.
 const ENDS_MAX: usize = 8;
 
-/// Where a workload that waits stands in its queue: it is looked at as the so manieth of so many. Nothing for one that is not
-/// in the line.
+/// All that wait in a queue, in the order in which they are looked at. Those that are held are not among them.
 #[must_use]
-pub fn position(scheduler: &Scheduler, place: PendingIx) -> Option<(u32, u32)> {
+pub fn line(scheduler: &Scheduler, queue: NodeIx) -> Vec<PendingIx> {
     let book = scheduler.book();
-    let queue = book.get(place)?.queue;
     let mut line: Vec<PendingIx> = book.line_up(queue).into_iter().map(|(place, _)| place).collect();
     // Whoever others were told to go for is looked at first, unless the first of the queue holds up the others.
     let jumps = |place: &PendingIx| book.is_preemptor(*place) && book.place_of(*place) == Some(Where::Active);
@@ -367,6 +365,14 @@ pub fn position(scheduler: &Scheduler, place: PendingIx) -> Option<(u32, u32)> {
     {
         line[..=at].rotate_right(1);
     }
+    line
+}
+
+/// Where a workload that waits stands in its queue: it is looked at as the so manieth of so many. Nothing for one that is not
+/// in the line.
+#[must_use]
+pub fn position(scheduler: &Scheduler, place: PendingIx) -> Option<(u32, u32)> {
+    let line = line(scheduler, scheduler.book().get(place)?.queue);
     let count = |of: usize| u32::try_from(of).unwrap_or(u32::MAX);
     let at = line.iter().position(|other| *other == place)?;
     Some((count(at + 1), count(line.len())))

@@ -10,6 +10,7 @@ mod discovery;
 mod disk;
 mod engine_speed;
 mod figure;
+mod governance;
 mod ground;
 mod http;
 mod launches;
@@ -34,11 +35,13 @@ fn main() -> ExitCode {
     let is_wanted = |name: &str| wanted.is_empty() || wanted.iter().any(|word| word == name);
     let (mut foundation, mut supply) = (Report::new("foundation"), Report::new("supply"));
     let (mut placement, mut runtime) = (Report::new("placement"), Report::new("runtime"));
+    let mut governance = Report::new("governance");
     let outcome = measure_foundation(&mut foundation, is_wanted)
         .and_then(|()| measure_supply(&mut supply, is_wanted))
         .and_then(|()| measure_placement(&mut placement, is_wanted))
-        .and_then(|()| runtime::measure(&mut runtime, is_wanted));
-    for report in [foundation, supply, placement, runtime] {
+        .and_then(|()| runtime::measure(&mut runtime, is_wanted))
+        .and_then(|()| if is_wanted("governance") { governance::measure(&mut governance) } else { Ok(()) });
+    for report in [foundation, supply, placement, runtime, governance] {
         if let Err(why) = report.write() {
             figure::complain(&format!("the report could not be written: {why}"));
             return ExitCode::FAILURE;

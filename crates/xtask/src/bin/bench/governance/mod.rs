@@ -1,9 +1,11 @@
-//! How long governance takes for the scenarios that Kueue measures itself by. See [`scenarios`] for what is counted.
+//! How long governance takes for the scenarios that Kueue measures itself by (see [`scenarios`] for what is counted), and
+//! whether guarantees over cells are as good as a cluster of one's own.
 
 mod racks;
 pub mod scenarios;
 
 use crate::figure::{Limit, Report, five};
+use govern::cells::trial;
 use rustix::time::{ClockId, clock_gettime};
 use scenarios::{BASELINE, LARGE_SCALE, Nowhere, Outcome, Scenario, TOPOLOGY, run};
 
@@ -13,9 +15,24 @@ fn cpu_us() -> u64 {
     u64::try_from(now.tv_sec).unwrap_or(0) * 1_000_000 + u64::try_from(now.tv_nsec).unwrap_or(0) / 1000
 }
 
-/// All scenarios.
+/// All scenarios, and the trial of cells.
 pub fn measure(report: &mut Report) -> Result<(), String> {
+    measure_sharing(report);
     [BASELINE, LARGE_SCALE, TOPOLOGY].iter().try_for_each(|scenario| measure_one(report, scenario))
+}
+
+// Five seeds of two hundred thousand steps: a million in all.
+fn measure_sharing(report: &mut Report) {
+    let tallies: Vec<trial::Tally> = (1..=5).map(|seed| trial::run(seed, 20, 10_000)).collect();
+    let of = |figure: fn(&trial::Tally) -> u64| -> Vec<u64> { tallies.iter().map(figure).collect() };
+    report.best("governance_sharing_violations", &of(|tally| tally.violations), "count", Limit::AtMost(0));
+    report.best("governance_sharing_violations_by_count", &of(|tally| tally.violations_by_count), "count", Limit::None);
+    report.figure("governance_sharing_in_use", &of(|tally| tally.utilisation().0), "percent_x100", Limit::None);
+    let lost = |tally: &trial::Tally| {
+        let (cells, by_count) = tally.utilisation();
+        by_count.saturating_sub(cells)
+    };
+    report.figure("governance_sharing_lost_points", &of(lost), "points_x100", Limit::AtMost(200));
 }
 
 fn measure_one(report: &mut Report, scenario: &Scenario) -> Result<(), String> {

@@ -394,3 +394,25 @@ impl<'a> Play<'a> {
         Ok(self.outcome)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{BASELINE, LARGE_SCALE, Nowhere, Scenario, Size, TOPOLOGY, run};
+
+    #[test]
+    fn the_scenarios_are_of_the_size_that_kueue_says() {
+        assert_eq!([BASELINE, LARGE_SCALE, TOPOLOGY].map(|scenario| scenario.workloads()), [15_000, 50_000, 15_000]);
+        assert_eq!(BASELINE.work_bound_ms(), 66_000);
+    }
+
+    #[test]
+    fn everybody_runs_one_after_the_other_where_there_is_room_for_one() {
+        // Four of twenty at once, in a queue alone with its twenty: the last waits for three.
+        let [large, medium, small] = TOPOLOGY.sizes.map(|size| Size { count: 0, ..size });
+        let sizes = [Size { count: 4, every_ms: 0, ..large }, medium, small];
+        let scenario = Scenario { cohorts: 1, queues: 1, sizes, ..TOPOLOGY };
+        let outcome = run(&scenario, &mut Nowhere, &|| 0).unwrap();
+        assert_eq!((outcome.makespan_ms, outcome.engine_us, outcome.admissions), (4000, 0, 4));
+        assert_eq!(outcome.wait_ms, [1500, 0, 0]);
+    }
+}
