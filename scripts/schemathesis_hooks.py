@@ -53,6 +53,7 @@ FACTS = {
     "image_unfit": "an image may need more than the slots of a profile are sure to have",
     "lab_only": "what only a laboratory has is well-formed everywhere",
     "ingress_out_of_range": "a port may be none that was set aside",
+    "governance_refused": "objects that are well-formed one by one may contradict each other",
 }
 
 # Operations that take away what other requests stand on: the caller's token and role, a project to launch in, something
@@ -63,6 +64,9 @@ ENDING = {
     "sku_update", "sku_delete", "slot_approve_complete", "node_evacuate", "node_convert", "node_disable", "node_drain",
     "node_demote", "allocation_release", "allocation_force_release", "ingress_settings_set", "ingress_settings_clear",
 }  # fmt: skip
+
+# What names an object of governance in a path.
+GOVERNED = ("topology", "flavor", "priority_class", "hardware_profile", "cohort", "cluster_queue", "local_queue")
 
 # These need a guest that is no more: to one that runs they would wait for its host, and simulated hosts have no way in.
 STREAMS = ("allocation_ssh", "allocation_console")
@@ -167,6 +171,10 @@ def deepen_path_and_query(case):
             case.path_parameters[name] = real_id(value, case.path, operation_id(case))
         if name == "profile" and SLUG.fullmatch(str(value)) and dice.random() < 0.7:
             case.path_parameters[name] = dice.choice(KNOWN["profiles"])
+        if name in GOVERNED and SLUG.fullmatch(str(value)) and dice.random() < 0.7:
+            case.path_parameters[name] = dice.choice(KNOWN["governed"]["names"])
+            if name == "local_queue" and dice.random() < 0.9:
+                case.path_parameters["project_id"] = KNOWN["launch"]["project_id"]
         if name in ("image_id", "key_id") and NAME.fullmatch(str(value)) and dice.random() < 0.8:
             case.path_parameters[name] = real_name(name, operation_id(case))
     if operation_id(case) == "image_key_revoke" and case.path_parameters.get("key_id") == KNOWN["images"]["keys"][0]:
@@ -202,6 +210,7 @@ def deepen_body(case):
         return
     case.body = once(deepened(case.body, case.path))
     deepen_runtime(case, case.body)
+    deepen_governance(case)
     if operation_id(case) in ("allocation_launch", "allocation_plan") and dice.random() < 0.5:
         # Fields that fit each other and their project do not come about by chance.
         case.path_parameters["project_id"] = KNOWN["launch"]["project_id"]
@@ -236,6 +245,25 @@ def deepen_runtime(case, body):
         body["allocation_id"] = dice.choice(KNOWN["kept"])
     if operation == "node_plan" and dice.random() < 0.7:
         body["slot_ids"] = slots_of(case.path_parameters["node_id"])[:1] or body["slot_ids"]
+
+
+def deepen_governance(case):
+    """An object has the name of its path, and what it refers to does not come about by chance."""
+    operation, parameters = operation_id(case), case.path_parameters or {}
+    if operation == "governance_apply" and dice.random() < 0.7:
+        name = f"x{dice.getrandbits(32):08x}"
+        case.body["governance"] = {"cohorts": [{"slug": name}], "cluster_queues": [{"slug": name, "cohort": name}]}
+        case.body["prune"] = False
+    named = next((parameters[name] for name in GOVERNED if name in parameters), None)
+    if named is None or not operation.endswith("_put") or dice.random() < 0.1:
+        return
+    kept = {key: case.body[key] for key in ("levels", "value", "name", "weight_milli") if key in case.body}
+    case.body = (kept if dice.random() < 0.7 else case.body) | {"slug": named}
+    if "levels" in case.body:
+        case.body["levels"] = list(dict.fromkeys(case.body["levels"]))
+    if operation == "local_queue_put":
+        leads_to = {"cluster_queue": KNOWN["governed"]["leads_to"]}
+        case.body |= {"project_id": parameters["project_id"]} | leads_to
 
 
 def slots_of(node, state=None):

@@ -8,6 +8,7 @@ use crate::{
     endpoint::{Nothing, not_null},
     endpoints,
     page::{Page, PageQuery},
+    problem::FieldError,
     tenancy::ProjectPath,
 };
 use model::{
@@ -110,6 +111,36 @@ pub struct GovernanceApplyBody {
     pub dry_run: bool,
 }
 
+impl GovernanceApplyBody {
+    fn check(&self) -> Result<(), FieldError> {
+        let Governance {
+            topologies,
+            flavors,
+            priority_classes,
+            cohorts,
+            cluster_queues,
+            local_queues,
+            hardware_profiles,
+        } = &self.governance;
+        let counts = [
+            (Kind::Topology, topologies.len()),
+            (Kind::Flavor, flavors.len()),
+            (Kind::PriorityClass, priority_classes.len()),
+            (Kind::Cohort, cohorts.len()),
+            (Kind::ClusterQueue, cluster_queues.len()),
+            (Kind::LocalQueue, local_queues.len()),
+            (Kind::HardwareProfile, hardware_profiles.len()),
+        ];
+        match counts.into_iter().find(|(_, count)| *count > Governance::LIST_MAX) {
+            None => Ok(()),
+            Some((kind, _)) => Err(FieldError {
+                pointer: format!("/governance/{}", kind.list()),
+                detail: format!("at most {} entries", Governance::LIST_MAX),
+            }),
+        }
+    }
+}
+
 /// One field that says something else.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FieldChangeView {
@@ -161,7 +192,7 @@ pub struct FindingView {
 
 /// What an apply did, or would do.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct GovernanceApplied {
+pub struct GovernanceAppliedView {
     /// The version of all objects together, after it.
     pub version: i64,
     /// Whether nothing was done.
@@ -176,7 +207,7 @@ endpoints! {
     /// Show all objects of governance as one document.
     GovernanceShow = "governance_show", Get "/api/v1/admin/governance", "governance", PlatformRead { answer: Ok GovernanceView }
     /// Apply a document: all of it or nothing, in one transaction.
-    GovernanceApply = "governance_apply", Post "/api/v1/admin/governance/apply", "governance", CatalogManage { body: GovernanceApplyBody, answer: Ok GovernanceApplied, if_match: Optional, problems: [GovernanceRefused, StillInUse] }
+    GovernanceApply = "governance_apply", Post "/api/v1/admin/governance/apply", "governance", CatalogManage { body: GovernanceApplyBody, check: GovernanceApplyBody::check, answer: Ok GovernanceAppliedView, if_match: Optional, problems: [GovernanceRefused, StillInUse] }
     /// List topologies.
     TopologyList = "topology_list", Get "/api/v1/admin/topologies", "topologies", PlatformRead { query: PageQuery, answer: Ok Page<GovernedView<Topology>>, problems: [InvalidPageToken] }
     /// Show a topology.

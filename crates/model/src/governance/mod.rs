@@ -224,28 +224,38 @@ governed!(Topology, Flavor, PriorityClass, Cohort, ClusterQueue, LocalQueue, Har
 pub struct Governance {
     /// Levels of places.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 10000))]
     pub topologies: Vec<Topology>,
     /// Kinds of GPUs.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 10000))]
     pub flavors: Vec<Flavor>,
     /// Priorities by name.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 10000))]
     pub priority_classes: Vec<PriorityClass>,
     /// Queues that lend to each other.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 10000))]
     pub cohorts: Vec<Cohort>,
     /// Queues with quota.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 10000))]
     pub cluster_queues: Vec<ClusterQueue>,
     /// Projects' ways into them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 10000))]
     pub local_queues: Vec<LocalQueue>,
     /// What people choose hardware by.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 10000))]
     pub hardware_profiles: Vec<HardwareProfile>,
 }
 
 impl Governance {
+    /// So many objects of one kind in a document.
+    pub const LIST_MAX: usize = 10_000;
+
     /// Every object, kind by kind in the order of [`Kind::ALL`], as its lists have them.
     pub fn objects(&self) -> Vec<Object> {
         let mut all = Vec::new();

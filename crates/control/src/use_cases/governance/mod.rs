@@ -7,7 +7,7 @@ use api::{
     Code, Nothing,
     governance::{
         ClusterQueueDelete, ClusterQueueList, ClusterQueuePut, ClusterQueueShow, CohortDelete, CohortList, CohortPut,
-        CohortShow, FlavorDelete, FlavorList, FlavorPut, FlavorShow, GovernanceApplied, GovernanceApply,
+        CohortShow, FlavorDelete, FlavorList, FlavorPut, FlavorShow, GovernanceAppliedView, GovernanceApply,
         GovernanceShow, GovernanceView, GovernedView, HardwareProfileDelete, HardwareProfileList, HardwareProfilePut,
         HardwareProfileShow, LocalQueueDelete, LocalQueueList, LocalQueuePath, LocalQueuePut, LocalQueueShow,
         PriorityClassDelete, PriorityClassList, PriorityClassPut, PriorityClassShow, TopologyDelete, TopologyList,
@@ -92,7 +92,7 @@ fn show_all(ctx: &mut Ctx<'_, '_>, _: Input<GovernanceShow>) -> Result<Answer<Go
     Ok(Answer::new(GovernanceView { version, governance }).version(version))
 }
 
-fn apply(ctx: &mut Ctx<'_, '_>, input: Input<GovernanceApply>) -> Result<Answer<GovernanceApplied>, Refusal> {
+fn apply(ctx: &mut Ctx<'_, '_>, input: Input<GovernanceApply>) -> Result<Answer<GovernanceAppliedView>, Refusal> {
     ctx.platform()?;
     let body = input.body;
     let changing = Changing::begin(ctx, Wanted::Document { document: body.governance, prune: body.prune })?;
@@ -103,7 +103,7 @@ fn apply(ctx: &mut Ctx<'_, '_>, input: Input<GovernanceApply>) -> Result<Answer<
         changing.carry_out(ctx)?;
     }
     let version = governance::version(ctx.tx)?;
-    let applied = GovernanceApplied { version, dry_run: body.dry_run, changes, findings };
+    let applied = GovernanceAppliedView { version, dry_run: body.dry_run, changes, findings };
     Ok(Answer::new(applied).version(version).about("governance", None))
 }
 
