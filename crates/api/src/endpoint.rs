@@ -22,9 +22,9 @@ model::text_enum! {
 model::text_enum! {
     /// What a caller must be allowed to do. Cedar policies grant these to roles; operations only name them.
     Right {
-        /// See regions, pools and SKUs: everybody who is signed in.
+        /// See regions, pools, SKUs and what else people choose by: everybody who is signed in.
         CatalogRead = "catalog_read",
-        /// Change regions, pools and SKUs.
+        /// Change regions, pools, SKUs and the objects of governance.
         CatalogManage = "catalog_manage",
         /// See nodes, slots, claims, tasks and the state of the platform.
         PlatformRead = "platform_read",

@@ -14,6 +14,7 @@ pub mod endpoint;
 pub mod event;
 pub mod fleet;
 mod generated;
+pub mod governance;
 pub mod headers;
 pub mod identity;
 pub mod image;
@@ -80,5 +81,6 @@ pub fn operations() -> Vec<Described> {
     all.extend(wipe_override::described());
     all.extend(ingress::described());
     all.extend(machine::described());
+    all.extend(governance::described());
     all
 }

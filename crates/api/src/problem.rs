@@ -108,6 +108,8 @@ problem_codes! {
     SlotRefused = "slot_refused", 422, "The slot cannot be approved like this", retryable: false;
     /// The text is no public key, or not one that can be used.
     SshKeyRefused = "ssh_key_refused", 422, "The public key cannot be used", retryable: false;
+    /// Objects of governance would not fit together.
+    GovernanceRefused = "governance_refused", 422, "The objects of governance would not fit together", retryable: false;
     /// The lease cannot end at that moment.
     LeaseRefused = "lease_refused", 422, "The lease cannot end then", retryable: false;
     /// The port is not among those that were set aside.

@@ -13,7 +13,11 @@ use crate::{
         disk_grant::DiskGrantCommand,
         enrollment_token::EnrollmentTokenCommand,
         event::EventCommand,
+        governance::{
+            CohortCommand, FlavorCommand, GovernanceCommand, HardwareProfileCommand, PriorityClassCommand, QueueCommand,
+        },
         image::ImageCommand,
+        import::ImportCommand,
         ingress::IngressCommand,
         local,
         machine::{MachineCommand, ProviderCommand},
@@ -192,6 +196,27 @@ pub enum Command {
     /// What is sold: SKUs
     #[command(subcommand)]
     Sku(SkuCommand),
+    /// Who waits where: queues
+    #[command(subcommand)]
+    Queue(QueueCommand),
+    /// Queues that lend to each other: cohorts
+    #[command(subcommand)]
+    Cohort(CohortCommand),
+    /// Kinds of GPUs that quota is given in: flavors
+    #[command(subcommand)]
+    Flavor(FlavorCommand),
+    /// Priorities by name: priority classes
+    #[command(subcommand)]
+    PriorityClass(PriorityClassCommand),
+    /// What people choose hardware by: hardware profiles
+    #[command(subcommand)]
+    HardwareProfile(HardwareProfileCommand),
+    /// Who may have how much: all objects of governance together
+    #[command(subcommand)]
+    Governance(GovernanceCommand),
+    /// Read how another system is set up
+    #[command(subcommand)]
+    Import(ImportCommand),
     /// What one slot of a kind is made of: slot profiles
     #[command(subcommand, visible_alias = "profile")]
     SlotProfile(ProfileCommand),

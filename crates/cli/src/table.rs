@@ -43,6 +43,18 @@ columns! {
     SKUS = "SKUs" ["ID" "/id", "SLUG" "/slug", "SHAPE" "/shape", "GPU" "/gpu_model", "COUNTS" "/gpu_counts", "PROFILE" "/profile", "VCPUS/GPU" "/vcpus_per_gpu", "MIB/GPU" "/memory_mib_per_gpu", "MICROS/GPU/H" "/price_micros_per_gpu_hour", "ENABLED" "/enabled"];
     /// Slot profiles.
     SLOT_PROFILES = "slot profiles" ["SLUG" "/slug", "NAME" "/name", "GPU" "/gpu_model", "VCPUS" "/vcpus", "MIB" "/memory_mib", "DISK AT LEAST" "/min_disk_bytes", "HUGE PAGES KIB" "/hugepage_kib"];
+    /// Queues with quota.
+    CLUSTER_QUEUES = "queues" ["SLUG" "/spec/slug", "COHORT" "/spec/cohort", "ORDER" "/spec/ordering", "WEIGHT (1/1000)" "/spec/weight_milli", "STOP" "/spec/stop", "RECLAIMS" "/spec/preemption/reclaim_within_cohort", "VERSION" "/version"];
+    /// Projects' ways into queues.
+    LOCAL_QUEUES = "queues" ["SLUG" "/spec/slug", "QUEUE" "/spec/cluster_queue", "DEFAULT" "/spec/default", "STOP" "/spec/stop", "PROJECT" "/spec/project_id"];
+    /// Cohorts.
+    COHORTS = "cohorts" ["SLUG" "/spec/slug", "PARENT" "/spec/parent", "WEIGHT (1/1000)" "/spec/weight_milli", "VERSION" "/version"];
+    /// Flavors.
+    FLAVORS = "flavors" ["SLUG" "/spec/slug", "GPU" "/spec/gpu_model", "POOL" "/spec/pool", "SPEED (1/1000)" "/spec/speed_milli", "TOPOLOGY" "/spec/topology"];
+    /// Priority classes.
+    PRIORITY_CLASSES = "priority classes" ["SLUG" "/spec/slug", "VALUE" "/spec/value", "PREEMPTS" "/spec/preempts", "DEFAULT" "/spec/default"];
+    /// Hardware profiles.
+    HARDWARE_PROFILES = "hardware profiles" ["SLUG" "/spec/slug", "NAME" "/spec/name", "FLAVORS" "/spec/flavors", "GPUS AT LEAST" "/spec/gpu_count_min", "AT MOST" "/spec/gpu_count_max", "ENABLED" "/spec/enabled"];
     /// Images.
     IMAGES = "images" ["ID" "/id", "STATE" "/state", "DEFAULT" "/is_default", "KIND" "/entry/kind", "FORMAT" "/entry/format", "BYTES" "/entry/size_bytes", "DISK AT LEAST" "/entry/minimum_disk_bytes", "KEY" "/entry/signer_key_id", "SHA-256" "/entry/sha256"];
     /// Keys that sign images.

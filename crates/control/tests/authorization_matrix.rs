@@ -89,6 +89,7 @@ fn target(stage: &Stage, operation: &Operation, parameter: &str, whose: Whose, r
             ("operation_id", _) => estate.operation.to_string(),
             ("ssh_key_id", _) => estate.ssh_key.to_string(),
             ("stream_id", _) => stream_of(world, estate).to_string(),
+            ("local_queue", _) => SPARE.to_owned(),
             ("ingress_id", _) => estate.ingress.as_ref().expect("a stage with ways in").to_string(),
             _ => return None,
         })
@@ -105,6 +106,7 @@ fn target(stage: &Stage, operation: &Operation, parameter: &str, whose: Whose, r
         ("override_id", _) => Some(("ovr", stage.wipe_override.clone().expect("a stage with an override"))),
         ("nvme_identity", _) => Some(("eui", stage.disk.clone())),
         ("profile", _) => Some(("none", "of-slots".to_owned())),
+        _ if GOVERNED.contains(&parameter) => Some(("none", SPARE.to_owned())),
         ("image_id" | "key_id", _) => Some(("none", SIMULATED_IMAGE.to_owned())),
         ("principal_id", "operators") => Some(("prn", world.auditor.principal.to_string())),
         _ => None,
@@ -116,13 +118,12 @@ fn target(stage: &Stage, operation: &Operation, parameter: &str, whose: Whose, r
         }
         (Whose::Own, None) => estate(&world.acme),
         (Whose::Foreign, None) => estate(&world.umbrella),
+        (Whose::Absent, None) if parameter == "local_queue" => Some("nothing".to_owned()),
         (Whose::Absent, None) => estate(&world.acme).map(|id| absent(&id[..3])),
         (Whose::Own, Some((_, id))) => Some(id),
         // What belongs to the platform is nobody's own and nobody's foreign.
         (Whose::Foreign, Some(_)) => None,
-        (Whose::Absent, Some(_)) if matches!(parameter, "profile" | "image_id" | "key_id") => {
-            Some("nothing".to_owned())
-        }
+        (Whose::Absent, Some(("none", _))) => Some("nothing".to_owned()),
         (Whose::Absent, Some((prefix, _))) => Some(absent(prefix)),
     }
 }
@@ -182,6 +183,15 @@ fn body_for(stage: &Stage, operation: &Operation, whose: Whose) -> Option<Value>
                 json!({"name": "nobody", "scope": "read", "lifetime_s": 60, "principal_id": absent("prn")})
             }
         },
+        "governance_apply" => json!({"governance": {"cohorts": [{"slug": "new"}]}}),
+        "topology_put" => json!({"slug": SPARE, "levels": ["rack"]}),
+        "flavor_put" | "cohort_put" | "cluster_queue_put" => json!({"slug": SPARE}),
+        "priority_class_put" => json!({"slug": SPARE, "value": 7}),
+        "hardware_profile_put" => json!({"slug": SPARE, "name": "Spare"}),
+        "local_queue_put" => {
+            let estate = if whose == Whose::Foreign { &world.umbrella } else { &world.acme };
+            json!({"project_id": estate.project, "slug": SPARE, "cluster_queue": "led-to"})
+        }
         "region_create" => json!({"slug": "new", "name": "New", "enabled": true}),
         "pool_create" => json!({"region_id": world.region, "slug": "new", "name": "New", "gpu_model": "a100-sxm"}),
         "sku_create" => sku_body("new"),
@@ -190,6 +200,26 @@ fn body_for(stage: &Stage, operation: &Operation, whose: Whose) -> Option<Value>
         }
         _ => return None,
     })
+}
+
+/// What belongs to governance, nothing refers to it.
+const SPARE: &str = "spare";
+const GOVERNED: [&str; 6] = ["topology", "flavor", "priority_class", "hardware_profile", "cohort", "cluster_queue"];
+
+/// Something of every kind that can be changed and taken away, and local queues of both tenants.
+fn govern(world: &World) {
+    let local = |estate: &Estate| json!({"project_id": estate.project, "slug": SPARE, "cluster_queue": "led-to"});
+    let all = json!({
+        "topologies": [{"slug": SPARE, "levels": ["host"]}],
+        "flavors": [{"slug": SPARE}],
+        "priority_classes": [{"slug": SPARE, "value": 5}],
+        "hardware_profiles": [{"slug": SPARE, "name": "Spare"}],
+        "cohorts": [{"slug": SPARE}],
+        "cluster_queues": [{"slug": SPARE}, {"slug": "led-to"}],
+        "local_queues": [local(&world.acme), local(&world.umbrella)]
+    });
+    let applied = world.post(&world.operator, "/api/v1/admin/governance/apply", json!({"governance": all}));
+    assert_eq!(applied.status, 200, "{}", String::from_utf8_lossy(&applied.body));
 }
 
 const NEW_KEY: &str = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJmUo4aHXqXLnqOZ+ozqUbbCZMYTR7xr1ZpHv1kmlgfQ new";
@@ -342,6 +372,9 @@ fn stage_for(operation: &Operation) -> Stage {
         let body = json!({"pool_id": stage.fleet.world.pool, "node_name": "host-9", "lifetime_s": 60});
         let made = stage.fleet.post("/api/v1/admin/enrollment-tokens", body);
         stage.enrollment_token = world::body(&made)["token"]["id"].as_str().map(str::to_owned);
+    }
+    if GOVERNED.iter().chain(&["local_queue"]).any(|name| operation.path.contains(&format!("{{{name}}}"))) {
+        govern(&stage.fleet.world);
     }
     with_guests(&mut stage, operation);
     suspend_for(operation, &stage.fleet.world);

@@ -12,7 +12,9 @@ pub mod dev;
 pub mod disk_grant;
 pub mod enrollment_token;
 pub mod event;
+pub mod governance;
 pub mod image;
+pub mod import;
 pub mod ingress;
 pub mod launch;
 pub mod local;
@@ -61,6 +63,13 @@ pub async fn run(cli: Cli) -> Result<(), Failure> {
         Command::Provider(command) => machine::providers(&session()?, command).await,
         Command::SshKey(command) => ssh_key::run(&session()?, command).await,
         Command::Usage(asked) => usage::usage(&session()?, asked).await,
+        Command::Queue(command) => governance::queue(&session()?, command).await,
+        Command::Cohort(command) => governance::cohort(&session()?, command).await,
+        Command::Flavor(command) => governance::flavor(&session()?, command).await,
+        Command::PriorityClass(command) => governance::priority_class(&session()?, command).await,
+        Command::HardwareProfile(command) => governance::hardware_profile(&session()?, command).await,
+        Command::Governance(command) => governance::governance(&session()?, command).await,
+        Command::Import(command) => import::run(&global, command).await,
         Command::SlotProfile(command) => profile::run(&session()?, command).await,
         Command::Admin(command) => admin::run(&session()?, command).await,
         Command::Tenant(command) => tenant::run(&session()?, command).await,

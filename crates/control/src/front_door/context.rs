@@ -12,14 +12,17 @@ use api::{
 };
 use model::{
     AllocationId, EnrollmentTokenId, IngressId, MemberId, NodeId, OperationId, PoolId, PrincipalId, ProjectId,
-    RegionId, SkuId, SlotId, SshKeyId, StreamId, TenantId, Timestamp, TokenId, WipeOverrideId, event::Noun,
-    identity::PrincipalKind, text::Slug,
+    RegionId, SkuId, SlotId, SshKeyId, StreamId, TenantId, Timestamp, TokenId, WipeOverrideId,
+    event::Noun,
+    governance::{Identity, Kind},
+    identity::PrincipalKind,
+    text::Slug,
 };
 use store::{
-    Scope, Stamp, StoreError, Tx, allocations::AllocationRow, enrollment::EnrollmentTokenRow, ingresses::IngressRow,
-    members::MemberRow, nodes::NodeRow, pools::PoolRow, principals::PrincipalRow, projects::ProjectRow,
-    regions::RegionRow, skus::SkuRow, slot_profiles::SlotProfileRow, slots::SlotRow, ssh_keys::SshKeyRow,
-    streams::StreamRow, tenants::TenantRow, tokens::TokenRow, wipe_overrides::WipeOverrideRow,
+    Scope, Stamp, StoreError, Tx, allocations::AllocationRow, enrollment::EnrollmentTokenRow, governance::GovernedRow,
+    ingresses::IngressRow, members::MemberRow, nodes::NodeRow, pools::PoolRow, principals::PrincipalRow,
+    projects::ProjectRow, regions::RegionRow, skus::SkuRow, slot_profiles::SlotProfileRow, slots::SlotRow,
+    ssh_keys::SshKeyRow, streams::StreamRow, tenants::TenantRow, tokens::TokenRow, wipe_overrides::WipeOverrideRow,
 };
 
 use super::{
@@ -405,6 +408,22 @@ impl Ctx<'_, '_> {
         let row = store::slot_profiles::get(self.tx, slug)?.ok_or_else(Refusal::not_found)?;
         self.platform()?;
         Ok(row)
+    }
+
+    /// The right to change objects of governance of a kind. To others than operators there are no cohorts, cluster queues
+    /// and topologies.
+    pub fn govern(&mut self, kind: Kind) -> Result<(), Refusal> {
+        let for_everybody = matches!(kind, Kind::Flavor | Kind::PriorityClass | Kind::HardwareProfile);
+        if !for_everybody && !self.may(Right::PlatformRead, Resource::Platform) {
+            return Err(Refusal::not_found());
+        }
+        self.platform()
+    }
+
+    /// An object of governance that belongs to the platform, for this operation.
+    pub fn governed(&mut self, identity: &Identity) -> Result<GovernedRow, Refusal> {
+        self.govern(identity.kind)?;
+        store::governance::get(self.tx, identity)?.ok_or_else(Refusal::not_found)
     }
 
     /// A node, for this operation. Only operators know of nodes.

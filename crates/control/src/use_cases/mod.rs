@@ -8,6 +8,7 @@ mod catalog;
 mod enrollment;
 pub(crate) mod events;
 mod fleet;
+mod governance;
 pub(crate) mod images;
 mod ingress;
 mod lab;
@@ -61,6 +62,7 @@ pub(crate) fn routes() -> Vec<Route> {
         enrollment::routes(),
         supply::routes(),
         ingress::routes(),
+        governance::routes(),
     ]
     .into_iter()
     .flatten()

@@ -7,6 +7,7 @@ mod concurrency;
 mod documents;
 mod escalation;
 mod fleet;
+mod governance;
 mod idempotency;
 mod ingress;
 mod lists;

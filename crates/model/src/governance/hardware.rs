@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::not_null;
+use super::{not_null, optional_where_defaulted};
 use crate::{
     allocation::Labels,
     number::{GpuCount, SpeedMilli},
@@ -64,6 +64,7 @@ pub struct Toleration {
 /// A kind of GPU that quota is given in. It covers the nodes of one GPU model, or of one pool, or both.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(transform = optional_where_defaulted)]
 pub struct Flavor {
     /// Short name, for ever.
     pub slug: Slug,
@@ -95,6 +96,7 @@ pub struct Flavor {
 /// What people choose hardware by, in words of theirs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(transform = optional_where_defaulted)]
 pub struct HardwareProfile {
     /// Short name, for ever.
     pub slug: Slug,
@@ -113,7 +115,8 @@ pub struct HardwareProfile {
     /// How many GPUs unless said.
     #[serde(default = "one_gpu")]
     pub gpu_count_default: GpuCount,
-    /// The local queue to wait in, by its short name in the project; the project's default when absent.
+    /// The local queue to wait in, by its short name in whichever project chooses the profile; that project's default when
+    /// absent.
     #[serde(default, deserialize_with = "not_null", skip_serializing_if = "Option::is_none")]
     pub local_queue: Option<Slug>,
     /// The priority class; the default when absent.

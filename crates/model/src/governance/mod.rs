@@ -7,11 +7,14 @@
 //!
 //! Everything refers to everything else by short name, and a short name is for ever: whoever wants another one makes another
 //! object. [`Governance`] is all of it at one moment; the same form is stored, sent, exported and written in files.
+//! [`check`] says what is wrong with it before anybody acts on it.
 
+pub mod check;
+pub mod difference;
 mod hardware;
 mod queue;
 
-use schemars::JsonSchema;
+use schemars::{JsonSchema, Schema};
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::{ProjectId, event::Noun, text::Slug};
@@ -23,6 +26,7 @@ pub use queue::{
 };
 
 text_enum! {
+    #[schemars(rename = "GovernanceKind")]
     /// The kinds of objects, in the order in which they can be made: what is referred to comes first.
     Kind {
         /// Levels of places.
@@ -110,19 +114,55 @@ pub enum Object {
 }
 
 impl Object {
+    /// Its kind.
+    pub const fn kind(&self) -> Kind {
+        match self {
+            Self::Topology(_) => Kind::Topology,
+            Self::Flavor(_) => Kind::Flavor,
+            Self::PriorityClass(_) => Kind::PriorityClass,
+            Self::Cohort(_) => Kind::Cohort,
+            Self::ClusterQueue(_) => Kind::ClusterQueue,
+            Self::LocalQueue(_) => Kind::LocalQueue,
+            Self::HardwareProfile(_) => Kind::HardwareProfile,
+        }
+    }
+
+    /// Its short name.
+    pub const fn slug(&self) -> &Slug {
+        match self {
+            Self::Topology(it) => &it.slug,
+            Self::Flavor(it) => &it.slug,
+            Self::PriorityClass(it) => &it.slug,
+            Self::Cohort(it) => &it.slug,
+            Self::ClusterQueue(it) => &it.slug,
+            Self::LocalQueue(it) => &it.slug,
+            Self::HardwareProfile(it) => &it.slug,
+        }
+    }
+
     /// Which object it is.
     pub fn identity(&self) -> Identity {
-        let (kind, slug) = match self {
-            Self::Topology(it) => (Kind::Topology, &it.slug),
-            Self::Flavor(it) => (Kind::Flavor, &it.slug),
-            Self::PriorityClass(it) => (Kind::PriorityClass, &it.slug),
-            Self::Cohort(it) => (Kind::Cohort, &it.slug),
-            Self::ClusterQueue(it) => (Kind::ClusterQueue, &it.slug),
-            Self::LocalQueue(it) => (Kind::LocalQueue, &it.slug),
-            Self::HardwareProfile(it) => (Kind::HardwareProfile, &it.slug),
-        };
         let project_id = if let Self::LocalQueue(queue) = self { Some(queue.project_id.clone()) } else { None };
-        Identity { kind, project_id, slug: slug.clone() }
+        Identity { kind: self.kind(), project_id, slug: self.slug().clone() }
+    }
+
+    /// Whether it is the default of its kind.
+    pub const fn is_default(&self) -> bool {
+        match self {
+            Self::PriorityClass(it) => it.default,
+            Self::LocalQueue(it) => it.default,
+            _ => false,
+        }
+    }
+
+    /// The same object as no default.
+    pub fn without_default(mut self) -> Self {
+        match &mut self {
+            Self::PriorityClass(it) => it.default = false,
+            Self::LocalQueue(it) => it.default = false,
+            _ => {}
+        }
+        self
     }
 
     /// As JSON text: what is stored, and what two versions are compared by.
@@ -152,6 +192,31 @@ impl Object {
     }
 }
 
+/// What is an object of one kind.
+pub trait Governed: Sized {
+    /// The kind.
+    const KIND: Kind;
+    /// As an object of any kind.
+    fn into_object(self) -> Object;
+    /// An object, if it is of this kind.
+    fn from_object(object: Object) -> Option<Self>;
+}
+
+macro_rules! governed {
+    ($($kind:ident),+) => { $(
+        impl Governed for $kind {
+            const KIND: Kind = Kind::$kind;
+            fn into_object(self) -> Object {
+                Object::$kind(self)
+            }
+            fn from_object(object: Object) -> Option<Self> {
+                if let Object::$kind(it) = object { Some(it) } else { None }
+            }
+        }
+    )+ };
+}
+governed!(Topology, Flavor, PriorityClass, Cohort, ClusterQueue, LocalQueue, HardwareProfile);
+
 /// All objects at one moment, and the form of a file that describes them. Lists are in no particular order, except where a
 /// field says so.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -159,28 +224,38 @@ impl Object {
 pub struct Governance {
     /// Levels of places.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 10000))]
     pub topologies: Vec<Topology>,
     /// Kinds of GPUs.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 10000))]
     pub flavors: Vec<Flavor>,
     /// Priorities by name.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 10000))]
     pub priority_classes: Vec<PriorityClass>,
     /// Queues that lend to each other.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 10000))]
     pub cohorts: Vec<Cohort>,
     /// Queues with quota.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 10000))]
     pub cluster_queues: Vec<ClusterQueue>,
     /// Projects' ways into them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 10000))]
     pub local_queues: Vec<LocalQueue>,
     /// What people choose hardware by.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 10000))]
     pub hardware_profiles: Vec<HardwareProfile>,
 }
 
 impl Governance {
+    /// So many objects of one kind in a document.
+    pub const LIST_MAX: usize = 10_000;
+
     /// Every object, kind by kind in the order of [`Kind::ALL`], as its lists have them.
     pub fn objects(&self) -> Vec<Object> {
         let mut all = Vec::new();
@@ -240,4 +315,18 @@ impl Governance {
 /// Reads a field that may be left out but must not be `null`: an object says nothing in one way only.
 fn not_null<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> Result<Option<T>, D::Error> {
     T::deserialize(deserializer).map(Some)
+}
+
+/// What has a default may be left out, whoever reads: an answer always says it, but promises no more than a request has to.
+fn optional_where_defaulted(schema: &mut Schema) {
+    let has_default = |field: &serde_json::Value| field.get("default").is_some();
+    let properties = schema.get("properties").and_then(serde_json::Value::as_object);
+    let defaulted: Vec<String> = properties
+        .map(|fields| fields.iter().filter(|(_, field)| has_default(field)).map(|(name, _)| name.clone()).collect())
+        .unwrap_or_default();
+    let Some(serde_json::Value::Array(required)) = schema.get_mut("required") else { return };
+    required.retain(|name| name.as_str().is_none_or(|name| !defaulted.iter().any(|it| it == name)));
+    if required.is_empty() {
+        schema.remove("required");
+    }
 }

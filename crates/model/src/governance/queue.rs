@@ -4,7 +4,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::not_null;
+use super::{not_null, optional_where_defaulted};
 use crate::{
     ProjectId, TenantId,
     number::{MinRunS, MinuteOfDay, NoticeS, Priority, Quantity, UtcOffsetMinutes, WeightMilli},
@@ -14,6 +14,7 @@ use crate::{
 /// What there is of one resource in one flavor.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(transform = optional_where_defaulted)]
 pub struct Quota {
     /// What is counted; GPUs unless said.
     #[serde(default = "Slug::gpu")]
@@ -51,6 +52,7 @@ pub struct ResourceGroup {
 /// Queues and cohorts that lend to each other.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(transform = optional_where_defaulted)]
 pub struct Cohort {
     /// Short name, for ever.
     pub slug: Slug,
@@ -118,6 +120,7 @@ pub struct BorrowWithinCohort {
 /// What a queue may take, and from whom.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(transform = optional_where_defaulted)]
 pub struct Preemption {
     /// From itself.
     #[serde(default = "never")]
@@ -159,6 +162,7 @@ text_enum! {
 /// How a queue chooses among flavors that do at a price.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(transform = optional_where_defaulted)]
 pub struct Fungibility {
     /// When it would have to borrow.
     #[serde(default = "may_stop")]
@@ -233,6 +237,7 @@ text_enum! {
 /// What is its own of a resource in a flavor, while a window is open.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(transform = optional_where_defaulted)]
 pub struct WindowQuota {
     /// The flavor, by short name.
     pub flavor: Slug,
@@ -246,6 +251,7 @@ pub struct WindowQuota {
 /// A time of the week in which a queue has another quota. A window that ends at or before its start ends on the next day.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(transform = optional_where_defaulted)]
 pub struct Window {
     /// The days it begins on, each once.
     #[schemars(length(min = 1, max = 7))]
@@ -265,6 +271,7 @@ pub struct Window {
 /// A queue with quota.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(transform = optional_where_defaulted)]
 pub struct ClusterQueue {
     /// Short name, for ever.
     pub slug: Slug,
@@ -311,6 +318,7 @@ pub struct ClusterQueue {
 /// A project's way into a queue with quota.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(transform = optional_where_defaulted)]
 pub struct LocalQueue {
     /// Whose it is.
     pub project_id: ProjectId,
@@ -332,6 +340,7 @@ pub struct LocalQueue {
 /// A priority by name.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(transform = optional_where_defaulted)]
 pub struct PriorityClass {
     /// Short name, for ever.
     pub slug: Slug,

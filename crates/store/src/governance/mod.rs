@@ -8,6 +8,7 @@
 mod texts;
 
 use model::event::Change as What;
+use model::governance::check::Surroundings;
 use model::governance::{Governance, Identity, Kind, Object, ResourceGroup};
 use model::text::Slug;
 use model::{GovernedId, ProjectId, TenantId, Timestamp};
@@ -37,7 +38,7 @@ impl GovernedRow {
         if let Object::LocalQueue(queue) = &self.object { Some(&queue.project_id) } else { None }
     }
     fn kind(&self) -> Kind {
-        self.object.identity().kind
+        self.object.kind()
     }
     fn change(&self, what: What) -> Change<'_> {
         Change::of(self.kind().noun(), what, self.id.as_str(), self.version + 1)
@@ -94,6 +95,24 @@ pub fn all(tx: &mut Tx<'_>) -> Result<Snapshot, StoreError> {
         }
     }
     Ok(Snapshot { version, rows })
+}
+
+/// What the objects refer to beyond each other, and what is in use now: by the default queue of its project.
+pub fn surroundings(tx: &mut Tx<'_>) -> Result<Surroundings, StoreError> {
+    let mut around = Surroundings::default();
+    for row in tx.query(texts::POOLS, &[])? {
+        around.pools.insert(row.parse(0)?);
+    }
+    for row in tx.query(texts::TENANTS, &[])? {
+        around.tenants.insert(row.parse(0)?);
+    }
+    for row in tx.query(texts::PROJECTS, &[])? {
+        around.projects.insert(row.parse(0)?, row.parse(1)?);
+    }
+    for row in tx.query(texts::IN_USE, &[])? {
+        around.in_use.insert((row.parse(0)?, row.parse(1)?), row.int(2)?);
+    }
+    Ok(around)
 }
 
 /// One object.

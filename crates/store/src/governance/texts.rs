@@ -101,3 +101,10 @@ pub(super) const LEFT_BEHIND: &str = concat!(
     local!(),
     " JOIN projects p ON p.id = q.project_id WHERE p.state = 'deleted' AND q.cluster_queue = $1 ORDER BY q.id"
 );
+
+pub(super) const POOLS: &str = "SELECT slug FROM pools ORDER BY slug";
+pub(super) const TENANTS: &str = "SELECT id FROM tenants WHERE state <> 'deleted' ORDER BY id";
+pub(super) const PROJECTS: &str = "SELECT id, tenant_id FROM projects WHERE state <> 'deleted' ORDER BY id";
+pub(super) const IN_USE: &str = "SELECT q.cluster_queue, k.gpu_model, CAST(SUM(a.gpu_count) AS BIGINT) FROM allocations a \
+    JOIN skus k ON k.id = a.sku_id JOIN local_queues q ON q.project_id = a.project_id AND q.is_default = 1 \
+    WHERE a.state NOT IN ('released', 'refused', 'failed') GROUP BY q.cluster_queue, k.gpu_model";

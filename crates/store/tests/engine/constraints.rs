@@ -1,6 +1,7 @@
 //! Every rule of the schema bites, on both engines, under the same name where the rule has one. Each case runs alone on
 //! top of the same small world: its last statement must be refused, all before it accepted.
 
+mod governance;
 mod machines;
 mod proofs;
 mod streams;
@@ -632,7 +633,7 @@ impl Case {
 
 fn cases() -> impl Iterator<Item = &'static Case> {
     let here = [CLAIMS, CLAIMS_MORE, SLOTS, SUPPLY, HOSTS, LAUNCHES, TENANCY];
-    let elsewhere = [runtime_rules::CASES, proofs::CASES, streams::CASES, machines::CASES];
+    let elsewhere = [runtime_rules::CASES, proofs::CASES, streams::CASES, machines::CASES, governance::CASES];
     here.into_iter().chain(elsewhere).flatten()
 }
 

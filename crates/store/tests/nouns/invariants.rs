@@ -17,6 +17,7 @@ use store::{
 };
 
 use crate::enrollment;
+use crate::governance;
 use crate::identity::token;
 use crate::launches::{add_key, image};
 use crate::overrides;
@@ -83,6 +84,7 @@ pub fn busy(db: &Db) {
     request(db, &site, CapacityShape::GpuSlice, 1);
     slots_on(db, &node(db, &site.pool_id), 1);
     brought(db, &site);
+    governance::governed(db, &site);
     tenant(db);
     let asker = user(db);
     member(db, &asker, &site.tenant_id, Some(&site.project_id), MemberRole::ProjectMember);

@@ -4,6 +4,7 @@
 
 mod chronicle;
 mod enrollment;
+mod governance;
 mod hosts;
 mod identity;
 mod invariants;

@@ -7,6 +7,7 @@ use sha2::{Digest, Sha256};
 use std::collections::BTreeSet;
 
 use super::{
+    governance::Governing,
     kinds::{Kind, Known, Request},
     plan::{Plan, Step, changes},
     report::{Action, Change, ItemError, Outcome},
@@ -42,6 +43,7 @@ pub async fn carry_out(session: &Session, plan: &mut Plan) -> Done {
     hands.each(&mut plan.images).await;
     hands.each(&mut plan.tenants).await;
     hands.each(&mut plan.projects).await;
+    hands.govern(&mut plan.governance).await;
     hands.done
 }
 
@@ -57,6 +59,22 @@ struct Hands<'a> {
 }
 
 impl Hands<'_> {
+    /// Governance refers to all the rest, and goes together or not at all.
+    async fn govern(&mut self, governance: &mut Governing) {
+        if !governance.differs() {
+            return;
+        }
+        if !self.done.failures.is_empty() {
+            governance.leave();
+            return;
+        }
+        self.progress.step("applying governance");
+        match governance.carry_out(self.session).await {
+            Ok(()) => self.done.requests += 1,
+            Err(failure) => self.done.failures.push(failure),
+        }
+    }
+
     async fn each<K: Kind>(&mut self, steps: &mut [Step<K>]) {
         for step in steps.iter_mut().filter(|step| step.item.action != Action::Unchanged) {
             if let Some(why) = self.obstacle(&step.wish) {

@@ -3,12 +3,14 @@
 //! of nodes and what its aliases unfold to are all bounded.
 
 use model::{
+    governance::{Cohort, Flavor, HardwareProfile, PriorityClass, Topology},
     number::{GpuCap, GpuCount},
     text::{DisplayName, Slug},
 };
 use serde::{Deserialize, Deserializer, de};
 use std::{collections::BTreeMap, io::Read, path::Path};
 
+use super::governance::{GovernanceFile, LocalQueueEntry, QueueEntry};
 use super::kinds::{Image, Kind, Pool, Project, Region, Sku, Tenant};
 use crate::failure::Failure;
 
@@ -29,6 +31,20 @@ struct Document {
     images: Vec<Image>,
     #[serde(default)]
     tenants: Vec<TenantEntry>,
+    #[serde(default)]
+    topologies: Vec<Topology>,
+    #[serde(default)]
+    flavors: Vec<Flavor>,
+    #[serde(default)]
+    priority_classes: Vec<PriorityClass>,
+    #[serde(default)]
+    cohorts: Vec<Cohort>,
+    #[serde(default)]
+    cluster_queues: Vec<QueueEntry>,
+    #[serde(default)]
+    local_queues: Vec<LocalQueueEntry>,
+    #[serde(default)]
+    hardware_profiles: Vec<HardwareProfile>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -72,10 +88,19 @@ pub struct Described {
     pub tenants: Vec<Wanted<Tenant>>,
     /// Projects of those tenants.
     pub projects: Vec<Wanted<Project>>,
+    /// Governance, which is applied as a whole.
+    pub governance: GovernanceFile,
 }
 
 /// Reads a file, or standard input for `-`.
 pub fn read(file: &str) -> Result<Described, Failure> {
+    let text = text(file)?;
+    let named_json = Path::new(file).extension().is_some_and(|ending| ending == "json");
+    described(&text, named_json).map_err(|why| Failure::Usage(format!("{file}: {why}")))
+}
+
+/// The text of a file, or of standard input for `-`, if it is not too much.
+pub fn text(file: &str) -> Result<String, Failure> {
     let cannot = |error: std::io::Error| Failure::Local(format!("cannot read {file}: {error}"));
     let mut bytes = Vec::new();
     let limit = FILE_BYTES_MAX + 1;
@@ -87,9 +112,7 @@ pub fn read(file: &str) -> Result<Described, Failure> {
     if u64::try_from(bytes.len()).is_ok_and(|length| length > FILE_BYTES_MAX) {
         return Err(Failure::Usage(format!("{file} is larger than {FILE_BYTES_MAX} bytes; split it")));
     }
-    let text = String::from_utf8(bytes).map_err(|_| Failure::Usage(format!("{file} is not UTF-8 text")))?;
-    let named_json = Path::new(file).extension().is_some_and(|ending| ending == "json");
-    described(&text, named_json).map_err(|why| Failure::Usage(format!("{file}: {why}")))
+    String::from_utf8(bytes).map_err(|_| Failure::Usage(format!("{file} is not UTF-8 text")))
 }
 
 /// What a text describes.
@@ -112,7 +135,16 @@ fn described(text: &str, is_json: bool) -> Result<Described, String> {
 
 impl Described {
     fn add(&mut self, prefix: &str, document: Document) {
-        let Document { regions, pools, skus, images, tenants } = document;
+        let Document { regions, pools, skus, images, tenants, .. } = document;
+        self.governance.extend(GovernanceFile {
+            topologies: document.topologies,
+            flavors: document.flavors,
+            priority_classes: document.priority_classes,
+            cohorts: document.cohorts,
+            cluster_queues: document.cluster_queues,
+            local_queues: document.local_queues,
+            hardware_profiles: document.hardware_profiles,
+        });
         placed(&mut self.regions, &format!("{prefix}regions"), regions);
         placed(&mut self.pools, &format!("{prefix}pools"), pools);
         placed(&mut self.skus, &format!("{prefix}skus"), skus);
@@ -131,9 +163,9 @@ impl Described {
     }
 
     fn is_empty(&self) -> bool {
-        let Self { regions, pools, skus, images, tenants, projects } = self;
+        let Self { regions, pools, skus, images, tenants, projects, governance } = self;
         let nothing_to_sell = regions.is_empty() && pools.is_empty() && skus.is_empty() && images.is_empty();
-        nothing_to_sell && tenants.is_empty() && projects.is_empty()
+        nothing_to_sell && tenants.is_empty() && projects.is_empty() && governance.is_empty()
     }
 }
 
@@ -165,7 +197,7 @@ fn documents(text: &str, named_json: bool) -> Result<Vec<Document>, String> {
 }
 
 /// Far above what a megabyte of honest YAML needs, and far below what would hurt.
-fn options() -> serde_saphyr::Options {
+pub fn options() -> serde_saphyr::Options {
     serde_saphyr::options! {
         budget: serde_saphyr::budget! {
             max_depth: 16,
@@ -271,7 +303,7 @@ tenants:
     fn a_refusal_names_the_field_and_what_would_be_accepted() {
         for (text, place, accepted) in [
             ("regions: [{ slug: eu-1, nam: x }]", "regions[0].nam: ", "unknown field `nam`"),
-            ("region: []", "region: ", "expected one of regions, pools, skus, images, tenants"),
+            ("region: []", "region: ", "expected one of regions, pools, skus, images, tenants, topologies, flavors"),
             ("regions: [{ slug: eu-1 }]", "regions[0]: ", "missing field `name`"),
             ("regions: [{ slug: Eu, name: x }]", "regions[0].slug: ", "1 to 40 lower-case letters"),
             ("regions: [{ slug: eu-1, name: x, enabled: yes }]", "regions[0].enabled: ", "bool"),

@@ -3,7 +3,8 @@
 //! It never deletes, and running it again changes nothing.
 
 mod carry_out;
-mod file;
+pub mod file;
+pub mod governance;
 mod kinds;
 mod plan;
 mod report;
@@ -11,6 +12,8 @@ mod report;
 use clap::Args;
 
 use self::{
+    file::Described,
+    governance::GovernanceFile,
     plan::Plan,
     report::{Action, Counts, Outcome},
 };
@@ -31,7 +34,7 @@ use crate::{
     "gpuaas apply -f - --yes < platform.json",
 ])]
 pub struct Apply {
-    /// A YAML or JSON file that describes regions, pools, SKUs, images, and tenants with their projects; - is standard input
+    /// A YAML or JSON file that describes regions, pools, SKUs, images, tenants with their projects, and governance; - is standard input
     #[arg(short, long, value_name = "FILE")]
     file: String,
     /// Show what differs and change nothing
@@ -43,8 +46,19 @@ pub struct Apply {
 
 /// Applies a file.
 pub async fn apply(session: &Session, apply: Apply) -> Result<(), Failure> {
-    let mut plan = Plan::make(session, file::read(&apply.file)?).await?;
-    if apply.dry_run {
+    let described = file::read(&apply.file)?;
+    all_of_it(session, described, apply.dry_run, &apply.consent).await
+}
+
+/// Applies governance alone.
+pub async fn govern(session: &Session, governance: GovernanceFile, consent: &Consent) -> Result<(), Failure> {
+    all_of_it(session, Described { governance, ..Described::default() }, false, consent).await
+}
+
+async fn all_of_it(session: &Session, described: Described, dry_run: bool, consent: &Consent) -> Result<(), Failure> {
+    let mut plan = Plan::make(session, described).await?;
+    plan.governance.tell(session);
+    if dry_run {
         return report::print(session, true, &plan.items());
     }
     let (creates, changes) = (count(&plan, Action::Create), count(&plan, Action::Change));
@@ -55,7 +69,7 @@ pub async fn apply(session: &Session, apply: Apply) -> Result<(), Failure> {
         output::note(report::plan_text(&plan.items()).trim_end());
     }
     let question = format!("Create {creates} and change {changes} at {}?", session.server());
-    confirm(&apply.consent, &question)?;
+    confirm(consent, &question)?;
     let word = interrupt::leave_word("what was done stays; apply the same file again for the rest".to_owned());
     let done = carry_out::carry_out(session, &mut plan).await;
     drop(word);

@@ -8,6 +8,7 @@ use model::tenancy::{Desired, State};
 
 use super::{
     file::{Described, Wanted},
+    governance::{Coming, Governing},
     kinds::{Fields, Image, Kind, Known, Need, Pool, Project, Region, Sku, Tenant},
     report::{Action, Change, Item, Outcome},
 };
@@ -39,6 +40,8 @@ pub struct Plan {
     pub tenants: Vec<Step<Tenant>>,
     /// Projects.
     pub projects: Vec<Step<Project>>,
+    /// Governance, after all of them.
+    pub governance: Governing,
     /// The ids of what exists.
     pub known: Known,
 }
@@ -46,7 +49,7 @@ pub struct Plan {
 impl Plan {
     /// Reads what there is and compares.
     pub async fn make(session: &Session, described: Described) -> Result<Self, Failure> {
-        let Described { regions, pools, skus, images, tenants, projects } = described;
+        let Described { regions, pools, skus, images, tenants, projects, governance } = described;
         let mut planner = Planner { session, known: Known::default(), there: BTreeSet::new(), refused: Vec::new() };
         let regions = planner.plan(regions, !pools.is_empty()).await?;
         let pools = planner.plan(pools, false).await?;
@@ -55,16 +58,28 @@ impl Plan {
         let tenants = planner.plan(tenants, false).await?;
         let projects = planner.plan(projects, false).await?;
         let known = planner.done()?;
-        Ok(Self { regions, pools, skus, images, tenants, projects, known })
+        let coming = Coming {
+            pools: new(&pools).filter_map(|name| name.parse().ok()).collect(),
+            tenants: new(&tenants).collect(),
+            projects: new(&projects).collect(),
+        };
+        let governance = Governing::plan(session, governance, &coming).await?;
+        Ok(Self { regions, pools, skus, images, tenants, projects, governance, known })
     }
 
     /// What is told about each object, in order.
     pub fn items(&self) -> Vec<&Item> {
-        let Self { regions, pools, skus, images, tenants, projects, known: _ } = self;
+        let Self { regions, pools, skus, images, tenants, projects, governance, known: _ } = self;
         let regions = regions.iter().map(|step| &step.item).chain(pools.iter().map(|step| &step.item));
         let sold = regions.chain(skus.iter().map(|step| &step.item)).chain(images.iter().map(|step| &step.item));
-        sold.chain(tenants.iter().map(|step| &step.item)).chain(projects.iter().map(|step| &step.item)).collect()
+        let owners = tenants.iter().map(|step| &step.item).chain(projects.iter().map(|step| &step.item));
+        sold.chain(owners).chain(&governance.items).collect()
     }
+}
+
+/// The names of what will be made.
+fn new<K: Kind>(steps: &[Step<K>]) -> impl Iterator<Item = String> + '_ {
+    steps.iter().filter(|step| step.seen.is_none()).map(|step| step.wish.name())
 }
 
 /// Why a plan cannot be made.

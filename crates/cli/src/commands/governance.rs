@@ -1,0 +1,175 @@
+//! Looking at governance: queues, cohorts, flavors, priority classes and hardware profiles. They are changed with
+//! `gpuaas apply`.
+
+use api::{
+    Nothing,
+    governance::{
+        ClusterQueueList, ClusterQueuePath, ClusterQueueShow, CohortList, CohortPath, CohortShow, FlavorList,
+        FlavorPath, FlavorShow, GovernanceShow, HardwareProfileList, HardwareProfilePath, HardwareProfileShow,
+        LocalQueueList, LocalQueuePath, LocalQueueShow, PriorityClassList, PriorityClassPath, PriorityClassShow,
+    },
+    tenancy::ProjectPath,
+};
+use clap::Subcommand;
+use model::text::Slug;
+
+use crate::{args::examples, failure::Failure, resolve, session::Session, table};
+
+/// Verbs of queues.
+#[derive(Debug, Subcommand)]
+#[command(after_help = examples!["gpuaas queue list --project aurora/vision"])]
+pub enum QueueCommand {
+    /// List the queues of a project, or all queues with quota
+    #[command(after_help = examples!["gpuaas queue list", "gpuaas queue list --project aurora/vision"])]
+    List {
+        /// Id of the project, or tenant/project; without it the queues with quota, for operators
+        #[arg(long)]
+        project: Option<String>,
+    },
+    /// Show a queue of a project, or a queue with quota
+    #[command(after_help = examples!["gpuaas queue show vision -o yaml", "gpuaas queue show main --project aurora/vision"])]
+    Show {
+        /// Short name of the queue
+        queue: Slug,
+        /// Id of the project, or tenant/project; without it a queue with quota, for operators
+        #[arg(long)]
+        project: Option<String>,
+    },
+}
+
+/// Verbs of cohorts.
+#[derive(Debug, Subcommand)]
+#[command(after_help = examples!["gpuaas cohort list"])]
+pub enum CohortCommand {
+    /// List cohorts
+    #[command(after_help = examples!["gpuaas cohort list"])]
+    List,
+    /// Show a cohort
+    #[command(after_help = examples!["gpuaas cohort show science -o yaml"])]
+    Show {
+        /// Short name of the cohort
+        cohort: Slug,
+    },
+}
+
+/// Verbs of flavors.
+#[derive(Debug, Subcommand)]
+#[command(after_help = examples!["gpuaas flavor list"])]
+pub enum FlavorCommand {
+    /// List flavors
+    #[command(after_help = examples!["gpuaas flavor list"])]
+    List,
+    /// Show a flavor
+    #[command(after_help = examples!["gpuaas flavor show h200"])]
+    Show {
+        /// Short name of the flavor
+        flavor: Slug,
+    },
+}
+
+/// Verbs of priority classes.
+#[derive(Debug, Subcommand)]
+#[command(after_help = examples!["gpuaas priority-class list"])]
+pub enum PriorityClassCommand {
+    /// List priority classes
+    #[command(after_help = examples!["gpuaas priority-class list"])]
+    List,
+    /// Show a priority class
+    #[command(after_help = examples!["gpuaas priority-class show urgent"])]
+    Show {
+        /// Short name of the class
+        priority_class: Slug,
+    },
+}
+
+/// Verbs of hardware profiles.
+#[derive(Debug, Subcommand)]
+#[command(after_help = examples!["gpuaas hardware-profile list"])]
+pub enum HardwareProfileCommand {
+    /// List hardware profiles
+    #[command(after_help = examples!["gpuaas hardware-profile list"])]
+    List,
+    /// Show a hardware profile
+    #[command(after_help = examples!["gpuaas hardware-profile show training"])]
+    Show {
+        /// Short name of the profile
+        hardware_profile: Slug,
+    },
+}
+
+/// Verbs of governance as a whole.
+#[derive(Debug, Subcommand)]
+#[command(after_help = examples!["gpuaas governance export -o yaml"])]
+pub enum GovernanceCommand {
+    /// Write all objects as one document
+    #[command(after_help = examples!["gpuaas governance export -o yaml"])]
+    Export,
+}
+
+/// Carries out a verb of queues.
+pub async fn queue(session: &Session, command: QueueCommand) -> Result<(), Failure> {
+    match command {
+        QueueCommand::List { project: None } => {
+            session.print_list(&table::CLUSTER_QUEUES, session.list::<ClusterQueueList, _>(Nothing {}).await?)
+        }
+        QueueCommand::List { project: Some(project) } => {
+            let path = ProjectPath { project_id: resolve::project(session, &project).await? };
+            session.print_list(&table::LOCAL_QUEUES, session.list::<LocalQueueList, _>(path).await?)
+        }
+        QueueCommand::Show { queue, project: None } => {
+            let path = ClusterQueuePath { cluster_queue: queue };
+            session.print(&session.show::<ClusterQueueShow>(path).await?)
+        }
+        QueueCommand::Show { queue, project: Some(project) } => {
+            let project_id = resolve::project(session, &project).await?;
+            let path = LocalQueuePath { project_id, local_queue: queue };
+            session.print(&session.show::<LocalQueueShow>(path).await?)
+        }
+    }
+}
+
+/// Carries out a verb of cohorts.
+pub async fn cohort(session: &Session, command: CohortCommand) -> Result<(), Failure> {
+    match command {
+        CohortCommand::List => session.print_list(&table::COHORTS, session.list::<CohortList, _>(Nothing {}).await?),
+        CohortCommand::Show { cohort } => session.print(&session.show::<CohortShow>(CohortPath { cohort }).await?),
+    }
+}
+
+/// Carries out a verb of flavors.
+pub async fn flavor(session: &Session, command: FlavorCommand) -> Result<(), Failure> {
+    match command {
+        FlavorCommand::List => session.print_list(&table::FLAVORS, session.list::<FlavorList, _>(Nothing {}).await?),
+        FlavorCommand::Show { flavor } => session.print(&session.show::<FlavorShow>(FlavorPath { flavor }).await?),
+    }
+}
+
+/// Carries out a verb of priority classes.
+pub async fn priority_class(session: &Session, command: PriorityClassCommand) -> Result<(), Failure> {
+    match command {
+        PriorityClassCommand::List => {
+            session.print_list(&table::PRIORITY_CLASSES, session.list::<PriorityClassList, _>(Nothing {}).await?)
+        }
+        PriorityClassCommand::Show { priority_class } => {
+            session.print(&session.show::<PriorityClassShow>(PriorityClassPath { priority_class }).await?)
+        }
+    }
+}
+
+/// Carries out a verb of hardware profiles.
+pub async fn hardware_profile(session: &Session, command: HardwareProfileCommand) -> Result<(), Failure> {
+    match command {
+        HardwareProfileCommand::List => {
+            session.print_list(&table::HARDWARE_PROFILES, session.list::<HardwareProfileList, _>(Nothing {}).await?)
+        }
+        HardwareProfileCommand::Show { hardware_profile } => {
+            session.print(&session.show::<HardwareProfileShow>(HardwareProfilePath { hardware_profile }).await?)
+        }
+    }
+}
+
+/// Carries out a verb of governance.
+pub async fn governance(session: &Session, command: GovernanceCommand) -> Result<(), Failure> {
+    let GovernanceCommand::Export = command;
+    session.print(&session.show::<GovernanceShow>(Nothing {}).await?.governance)
+}
