@@ -11,14 +11,15 @@ use crate::{
     tenancy::ProjectPath,
 };
 use model::{
-    AllocationId, ProjectId, RegionId, SkuId, SshKeyId, TenantId, Timestamp,
+    AllocationId, ProjectId, RegionId, SkuId, SshKeyId, TenantId, Timestamp, WorkloadId,
     allocation::{Desired, Labels, LaunchKey, PlacementWishes, State},
     guest::UserData,
-    number::GpuCount,
+    number::{GpuCount, MaxRunS},
     runtime::{GuestLeaseState, GuestSeen},
     sku::CapacityShape,
     text::{ImageName, Slug},
     time::UtcTime,
+    workload::IfUnavailable,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -66,6 +67,19 @@ pub struct AllocationLaunchBody {
     /// Whether it may be stopped and launched again elsewhere when its node is evacuated.
     #[serde(default)]
     pub may_recreate: bool,
+    /// What to do when it cannot start at once: wait, where the project has a queue, unless said otherwise.
+    #[serde(default, deserialize_with = "not_null", skip_serializing_if = "Option::is_none")]
+    pub if_unavailable: Option<IfUnavailable>,
+    /// The queue of the project that it goes through; the project's default when absent.
+    #[serde(default, deserialize_with = "not_null", skip_serializing_if = "Option::is_none")]
+    pub queue: Option<Slug>,
+    /// The class that its priority comes from; the platform's default when absent.
+    #[serde(default, deserialize_with = "not_null", skip_serializing_if = "Option::is_none")]
+    pub priority_class: Option<Slug>,
+    /// How long it runs at most, from its admission; then it is given back by itself. Work that says so can be let past
+    /// others that wait for more.
+    #[serde(default, deserialize_with = "not_null", skip_serializing_if = "Option::is_none")]
+    pub max_run_s: Option<MaxRunS>,
 }
 /// Public keys that one launch may name.
 pub const SSH_KEYS_MAX: usize = 16;
@@ -156,6 +170,9 @@ pub struct AllocationView {
     pub tenant_id: TenantId,
     /// The project that holds it.
     pub project_id: ProjectId,
+    /// The workload that it is a member of, where it goes through a queue.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workload_id: Option<WorkloadId>,
     /// Its name.
     pub name: Slug,
     /// What was launched.
@@ -225,7 +242,7 @@ endpoints! {
     /// List a project's allocations.
     AllocationList = "allocation_list", Get "/api/v1/projects/{project_id}/allocations", "allocations", ProjectRead { path: ProjectPath, query: PageQuery, answer: Ok Page<AllocationView>, problems: [InvalidPageToken] }
     /// Launch: ask for GPUs.
-    AllocationLaunch = "allocation_launch", Post "/api/v1/projects/{project_id}/allocations", "allocations", ProjectUse { path: ProjectPath, body: AllocationLaunchBody, check: AllocationLaunchBody::check, answer: Accepted OperationView, problems: [UnknownReference, NotForSale, LeaseRefused, ImageUnavailable, ImageUnfit, LabOnly, QuotaExceeded, StateConflict] }
+    AllocationLaunch = "allocation_launch", Post "/api/v1/projects/{project_id}/allocations", "allocations", ProjectUse { path: ProjectPath, body: AllocationLaunchBody, check: AllocationLaunchBody::check, answer: Accepted OperationView, problems: [UnknownReference, QueueMissing, NotForSale, LeaseRefused, ImageUnavailable, ImageUnfit, LabOnly, QuotaExceeded, StateConflict] }
     /// Show an allocation.
     AllocationShow = "allocation_show", Get "/api/v1/allocations/{allocation_id}", "allocations", ProjectRead { path: AllocationPath, answer: Ok AllocationView }
     /// Show what was written for cloud-init, to those who may use the project.

@@ -14,6 +14,7 @@ use crate::{
     openapi::API_VERSION,
     schemas::{self, Schemas},
     timeline::{TimelineEntry, TimelineStream},
+    workload::PreemptionNotice,
 };
 
 /// What a reader of the stream can rely on, in Markdown.
@@ -36,6 +37,7 @@ pub fn document() -> Value {
     let mut all = Schemas::draft_07();
     all.answer(|g| g.subschema_for::<CloudEvent>());
     all.answer(|g| g.subschema_for::<TimelineEntry>());
+    all.answer(|g| g.subschema_for::<PreemptionNotice>());
     let (mut messages, mut channel_messages, mut operation_messages) = (Map::new(), Map::new(), Vec::new());
     for (noun, changes) in OCCURRING {
         for change in *changes {

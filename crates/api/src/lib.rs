@@ -39,6 +39,7 @@ pub mod tenancy;
 pub mod timeline;
 pub mod usage;
 pub mod wipe_override;
+pub mod workload;
 
 pub use endpoint::{Described, Endpoint, Method, Nothing, Operation, Right, Success};
 pub use generated::generated_documents;
@@ -68,6 +69,7 @@ pub fn operations() -> Vec<Described> {
     all.extend(catalog::described());
     all.extend(image::described());
     all.extend(ssh_key::described());
+    all.extend(workload::described());
     all.extend(allocation::described());
     all.extend(placement::described());
     all.extend(stream::described());

@@ -43,6 +43,10 @@ pub const TAGS: &[(&str, &str)] = &[
     ("cluster queues", "Queues with quota."),
     ("local queues", "Projects' ways into queues with quota."),
     ("ingress", "Ways in to guests from outside, and who owns them in a region. Accepting one opens nothing."),
+    (
+        "workloads",
+        "What waits in a queue and is admitted as a whole: where it stands, why, and who had to go for whom.",
+    ),
     ("allocations", "What a project holds: launch, watch, release."),
     ("placement", "Where a launch would go or went, and why: plans, decisions, occupancy, evacuation."),
     ("streams", "The way in to a guest: SSH and the serial console, who used it, and what was printed."),

@@ -80,6 +80,8 @@ problem_codes! {
     LastAdmin = "last_admin", 409, "A tenant must keep one administrator", retryable: false;
     /// A project would hold more GPUs than its cap.
     QuotaExceeded = "quota_exceeded", 409, "The project would exceed its GPU cap", retryable: false;
+    /// The project has no queue for what asks for one.
+    QueueMissing = "queue_missing", 409, "There is no queue to wait in", retryable: false;
     /// No topology-safe set of slots is free.
     SkuUnavailable = "sku_unavailable", 409, "Nothing that fits is free", retryable: true;
     /// The host could not start what was placed on it.

@@ -4,12 +4,14 @@
 mod decision;
 mod fleet;
 mod operation;
+mod workload;
 
 pub(crate) use decision::{checks, refusal};
 pub use decision::{decision, placed_decision};
 pub(crate) use fleet::{CLEANUP_NEEDS_OPERATOR, OVERRIDDEN, profiles, waiting_override};
 pub use fleet::{availability, claim, disk_grant, drift, node, slot, task};
 pub use operation::operation;
+pub(crate) use workload::{Beside, explanation, workload};
 
 use api::{
     allocation::{AccessView, AllocationObserved, AllocationView},
@@ -330,6 +332,7 @@ fn allocation_sentence(row: &AllocationRow, observed: &AllocationObserved) -> St
             "Its lease has ended; it is being given back."
         }
         AllocationState::Requested if release_wanted => "It is about to be given back; nothing was placed.",
+        AllocationState::Requested if row.workload_id.is_some() => "It waits in its queue.",
         AllocationState::Requested => "It is waiting to be placed.",
         AllocationState::Reserved | AllocationState::Provisioning | AllocationState::Running if release_wanted => {
             "It is about to be given back."
@@ -339,6 +342,9 @@ fn allocation_sentence(row: &AllocationRow, observed: &AllocationObserved) -> St
         AllocationState::Running => "It is running.",
         AllocationState::Releasing if observed.provision_failed => "It could not be built; the node is cleaning up.",
         AllocationState::Releasing => "It is being stopped and wiped.",
+        AllocationState::Released if row.recreated_as.is_some() && row.workload_id.is_some() => {
+            "It had to go; it was queued again."
+        }
         AllocationState::Released if row.recreated_as.is_some() => {
             "Its node was evacuated; it was launched again elsewhere."
         }
@@ -373,6 +379,7 @@ pub fn allocation(row: AllocationRow, now: Timestamp) -> Result<AllocationView, 
         id: row.id,
         tenant_id: row.tenant_id,
         project_id: row.project_id,
+        workload_id: row.workload_id,
         sku_id: row.sku_id,
         shape: row.shape,
         gpu_count: row.gpu_count,

@@ -60,6 +60,10 @@ macro_rules! numbers {
 numbers! {
     /// GPUs in one allocation.
     GpuCount = 1..=64,
+    /// Members of one workload.
+    MemberCount = 1..=64,
+    /// How long work runs at most, in seconds: a minute to a year.
+    MaxRunS = 60..=31_536_000,
     /// GPUs a project may hold at once.
     GpuCap = 0..=1_000_000,
     /// Virtual CPUs that go with one GPU.
@@ -107,6 +111,10 @@ impl WeightMilli {
 impl SpeedMilli {
     /// As fast as the reference.
     pub const REFERENCE: Self = Self(1000);
+}
+impl MemberCount {
+    /// On its own.
+    pub const ONE: Self = Self(1);
 }
 impl GpuCount {
     /// A single GPU.

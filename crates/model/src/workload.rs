@@ -62,6 +62,3 @@ text_enum! {
         Drain = "drain",
     }
 }
-
-/// The most members that one workload may have.
-pub const MEMBERS_MAX: i64 = 64;

@@ -76,7 +76,7 @@ pub struct Standing {
     pub project_desired: tenancy::Desired,
     /// GPUs that the project may hold.
     pub gpu_cap: i64,
-    /// GPUs that its allocations hold or have asked for.
+    /// GPUs that its allocations hold or have asked for; what waits in a queue does not count before it is admitted.
     pub gpus_held: i64,
 }
 
@@ -199,7 +199,8 @@ const DUE: &str = concat!(
 const OF_WORKLOADS: &str = concat!(wishes!(), "a.workload_id IN ", given!(), " ORDER BY a.workload_id, a.id");
 const STANDINGS: &str = concat!(
     "SELECT p.id, t.state, t.desired, p.state, p.desired, p.gpu_cap, (SELECT CAST(COALESCE(SUM(a.gpu_count), 0) AS BIGINT) ",
-    "FROM allocations a WHERE a.project_id = p.id AND a.state NOT IN ('released', 'refused', 'failed')) ",
+    "FROM allocations a WHERE a.project_id = p.id AND a.state NOT IN ('released', 'refused', 'failed') ",
+    "AND NOT (a.state = 'requested' AND a.workload_id IS NOT NULL)) ",
     "FROM projects p JOIN tenants t ON t.id = p.tenant_id WHERE p.id IN ",
     given!()
 );

@@ -135,7 +135,7 @@ const LEFT: &str = "SELECT \
     (SELECT COUNT(*) FROM allocation_resource_claims c JOIN allocations a ON a.id = c.allocation_id \
       WHERE a.project_id = $1 AND c.active_mode IS NOT NULL)";
 const GPUS_HELD: &str = "SELECT CAST(COALESCE(SUM(gpu_count), 0) AS BIGINT) FROM allocations WHERE project_id = $1 \
-    AND state NOT IN ('released', 'refused', 'failed')";
+    AND state NOT IN ('released', 'refused', 'failed') AND NOT (state = 'requested' AND workload_id IS NOT NULL)";
 
 fn read(row: &Row) -> Result<ProjectRow, StoreError> {
     Ok(ProjectRow {
@@ -263,7 +263,8 @@ pub fn left(tx: &mut Tx<'_>, id: &ProjectId, now: Timestamp) -> Result<ProjectLe
     })
 }
 
-/// How many GPUs the project's allocations hold or ask for; compared with the cap under [`hold`].
+/// How many GPUs the project's allocations hold or ask for; compared with the cap under [`hold`]. What waits in a queue does
+/// not count before it is admitted.
 pub fn gpus_held(tx: &mut Tx<'_>, id: &ProjectId) -> Result<i64, StoreError> {
     tx.query_one(GPUS_HELD, &[id.into()])?.int(0)
 }

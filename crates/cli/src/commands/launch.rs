@@ -130,6 +130,10 @@ async fn body(session: &Session, path: &ProjectPath, launch: &Launch) -> Result<
         },
         lease_ends_at: launch.lease_ends_at,
         may_recreate: launch.may_recreate,
+        if_unavailable: launch.if_unavailable,
+        queue: launch.queue.clone(),
+        priority_class: launch.priority_class.clone(),
+        max_run_s: launch.max_run_s,
     })
 }
 

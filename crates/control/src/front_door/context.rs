@@ -12,7 +12,7 @@ use api::{
 };
 use model::{
     AllocationId, EnrollmentTokenId, IngressId, MemberId, NodeId, OperationId, PoolId, PrincipalId, ProjectId,
-    RegionId, SkuId, SlotId, SshKeyId, StreamId, TenantId, Timestamp, TokenId, WipeOverrideId,
+    RegionId, SkuId, SlotId, SshKeyId, StreamId, TenantId, Timestamp, TokenId, WipeOverrideId, WorkloadId,
     event::Noun,
     governance::{Identity, Kind},
     identity::PrincipalKind,
@@ -23,6 +23,7 @@ use store::{
     ingresses::IngressRow, members::MemberRow, nodes::NodeRow, pools::PoolRow, principals::PrincipalRow,
     projects::ProjectRow, regions::RegionRow, skus::SkuRow, slot_profiles::SlotProfileRow, slots::SlotRow,
     ssh_keys::SshKeyRow, streams::StreamRow, tenants::TenantRow, tokens::TokenRow, wipe_overrides::WipeOverrideRow,
+    workloads::WorkloadRow,
 };
 
 use super::{
@@ -262,6 +263,17 @@ impl Ctx<'_, '_> {
         Ok(row)
     }
 
+    /// A workload, for this operation.
+    pub fn workload(&mut self, id: &WorkloadId) -> Result<WorkloadRow, Refusal> {
+        let found = store::workloads::get_visible(self.tx, &self.scope(), id)?;
+        let seen = found.filter(|row| self.may(Right::ProjectRead, Resource::Project(&row.tenant_id, &row.project_id)));
+        let Some(row) = seen else {
+            return Err(self.unseen(|tx| Ok(store::workloads::get(tx, id)?.is_some())));
+        };
+        self.require(self.operation.right, Resource::Project(&row.tenant_id, &row.project_id))?;
+        Ok(row)
+    }
+
     /// A stream, for this operation.
     pub fn guest_stream(&mut self, id: &StreamId) -> Result<StreamRow, Refusal> {
         let found = store::streams::get_visible(self.tx, &self.scope(), id)?;
@@ -279,6 +291,16 @@ impl Ctx<'_, '_> {
             return Err(Refusal::not_found());
         }
         let row = store::allocations::get(self.tx, id)?.ok_or_else(Refusal::not_found)?;
+        self.platform()?;
+        Ok(row)
+    }
+
+    /// A workload of whomever, for an operation of the platform. To others than operators there is none.
+    pub fn any_workload(&mut self, id: &WorkloadId) -> Result<WorkloadRow, Refusal> {
+        if !self.may(Right::PlatformRead, Resource::Platform) {
+            return Err(Refusal::not_found());
+        }
+        let row = store::workloads::get(self.tx, id)?.ok_or_else(Refusal::not_found)?;
         self.platform()?;
         Ok(row)
     }

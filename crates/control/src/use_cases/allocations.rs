@@ -19,6 +19,7 @@ use model::{
     allocation::{AllocationTerms, Desired, LaunchKey},
     event::Noun,
     image::{ImageSpec, ImageState},
+    number::MemberCount,
     sku::CapacityShape,
     time::UtcTime,
 };
@@ -32,7 +33,12 @@ use store::{
     slot_profiles, ssh_keys, tenants,
 };
 
-use super::{as_display_name, lab, state_conflict, tenancy::accepted, unknown};
+use super::{
+    as_display_name, lab, state_conflict,
+    tenancy::accepted,
+    unknown,
+    workloads::{self, Queueing},
+};
 use crate::{
     applier::{admission_body, code_of},
     front_door::{Answer, Ctx, Input, Refusal, Route, Work, internal, route},
@@ -81,9 +87,36 @@ fn answer(ctx: &mut Ctx<'_, '_>, row: AllocationRow) -> Result<Answer<Allocation
 
 fn allocation_launch(ctx: &mut Ctx<'_, '_>, input: Input<AllocationLaunch>) -> Result<Answer<OperationView>, Refusal> {
     let (project, body) = (ctx.project(&input.path.project_id)?, &input.body);
-    let Launch { sku, looked_at, terms } = Launch::read(ctx, &project, body)?;
-    let admission = engine::admit(&looked_at);
-    refuse_unless_admitted(&admission, &looked_at)?;
+    let id = match Queueing::read(ctx, &project, body, "")? {
+        Some(queueing) => submitted(ctx, &project, body, &queueing)?,
+        None => asked(ctx, &project, body)?,
+    };
+    let operation = ctx.start(Work {
+        noun: Noun::Allocation,
+        subject_id: id.as_str(),
+        tenant_id: Some(&project.tenant_id),
+        project_id: Some(&project.id),
+        succeeds_in: &["running"],
+        fails_in: &["releasing", "released", "refused", "failed"],
+    })?;
+    Ok(accepted(ctx, &operation)?.about(&id, Some(&project.tenant_id)))
+}
+
+/// Puts it in a queue, as a workload of one.
+fn submitted(
+    ctx: &mut Ctx<'_, '_>,
+    project: &ProjectRow,
+    body: &AllocationLaunchBody,
+    queueing: &Queueing,
+) -> Result<AllocationId, Refusal> {
+    let submitted = workloads::submit(ctx, project, body, MemberCount::ONE, queueing)?;
+    Ok(submitted.members.into_iter().next().ok_or_else(internal)?)
+}
+
+/// Asks for it at once: what is not free is refused.
+fn asked(ctx: &mut Ctx<'_, '_>, project: &ProjectRow, body: &AllocationLaunchBody) -> Result<AllocationId, Refusal> {
+    let Launch { sku, looked_at, terms } = Launch::read(ctx, project, body)?;
+    let admission = admitted(&looked_at)?;
     let id = AllocationId::from_parts(ctx.stamp.now, ctx.stamp.bits());
     let new = allocations::AllocationNew {
         id: &id,
@@ -100,15 +133,7 @@ fn allocation_launch(ctx: &mut Ctx<'_, '_>, input: Input<AllocationLaunch>) -> R
     };
     allocations::insert(ctx.tx, &mut ctx.stamp, new)?;
     remember(ctx, &id, &admission)?;
-    let operation = ctx.start(Work {
-        noun: Noun::Allocation,
-        subject_id: id.as_str(),
-        tenant_id: Some(&project.tenant_id),
-        project_id: Some(&project.id),
-        succeeds_in: &["running"],
-        fails_in: &["releasing", "released", "refused", "failed"],
-    })?;
-    Ok(accepted(ctx, &operation)?.about(&id, Some(&project.tenant_id)))
+    Ok(id)
 }
 
 /// What a launch is about, read and checked as far as it refers to other things.
@@ -248,8 +273,10 @@ fn admission_input(
     })
 }
 
-fn refuse_unless_admitted(admission: &Admission, input: &AdmitInput) -> Result<(), Refusal> {
-    let Some(first) = admission.first_refusal() else { return Ok(()) };
+/// The checks of a launch, all passed.
+pub(super) fn admitted(input: &AdmitInput) -> Result<Admission, Refusal> {
+    let admission = engine::admit(input);
+    let Some(first) = admission.first_refusal() else { return Ok(admission) };
     let code = code_of(first.code);
     let refused = admission.checks.iter().filter(|check| check.outcome == CheckOutcome::Refused);
     let problem = Problem::new(code, first.detail.clone());
@@ -285,7 +312,7 @@ const fn place(check: CheckCode) -> &'static str {
 }
 
 /// Stores the admission with its reasons.
-fn remember(ctx: &mut Ctx<'_, '_>, id: &AllocationId, admission: &Admission) -> Result<(), Refusal> {
+pub(super) fn remember(ctx: &mut Ctx<'_, '_>, id: &AllocationId, admission: &Admission) -> Result<(), Refusal> {
     let body = admission_body(admission)?;
     let row = decisions::DecisionRow {
         id: DecisionId::from_parts(ctx.stamp.now, ctx.stamp.bits()),

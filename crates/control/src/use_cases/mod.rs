@@ -27,6 +27,7 @@ mod tenancy;
 pub(crate) mod timeline;
 mod tokens;
 mod usage;
+mod workloads;
 
 pub(crate) use platform::noun;
 
@@ -49,6 +50,7 @@ pub(crate) fn routes() -> Vec<Route> {
         slot_profiles::routes(),
         images::routes(),
         ssh_keys::routes(),
+        workloads::routes(),
         allocations::routes(),
         placement::routes(),
         streams::routes(),
