@@ -236,7 +236,8 @@ impl Book {
 
     // Orders about the host are read-only and of a kind each; an older one of the same kind is a late copy.
     fn is_newer_for_host(&self, task: &Task) -> bool {
-        task.input.guest_held().is_some() || self.host_marks.get(&task.kind()).is_none_or(|mark| task.fence > mark.fence)
+        task.input.guest_held().is_some()
+            || self.host_marks.get(&task.kind()).is_none_or(|mark| task.fence > mark.fence)
     }
 
     fn mark_host(&mut self, task: &Task) {

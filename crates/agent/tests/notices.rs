@@ -120,8 +120,11 @@ fn a_second_notice_takes_the_place_of_the_first() {
     for _ in 0..5 {
         world.step(true);
     }
-    world.host.machine().ready_at = Some(at(0));
     world.orders.push(second.clone());
+    while !world.results.contains_key(&first.id) {
+        world.step(true);
+    }
+    world.host.machine().ready_at = Some(at(0));
     world.settle();
     assert_eq!(world.result(&first).failure, Some(TaskFailure::StaleFence));
     assert_eq!(world.result(&second).notice, Some(READY));

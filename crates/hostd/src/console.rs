@@ -30,7 +30,8 @@ pub(crate) fn connect(path: &Path, emulator_uid: u32) -> io::Result<UnixStream> 
         return Err(io::Error::other("a socket was expected at its place, found something else"));
     }
     // One that is asked while somebody else is served answers when it likes; that is not waited for.
-    let line = socket_with(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC | SocketFlags::NONBLOCK, None)?;
+    let line =
+        socket_with(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC | SocketFlags::NONBLOCK, None)?;
     net::connect(&line, &SocketAddrUnix::new(format!("/proc/self/fd/{}", held.as_raw_fd()))?)?;
     let line = UnixStream::from(line);
     line.set_nonblocking(false)?;

@@ -54,7 +54,7 @@ fn notice(world: &World, place: &Place, notice: &StopNotice) -> NoticeSeen {
 // As in the guide: the port is held open, a line is read, the work is saved, the answer is given.
 fn listener(line: &str) -> String {
     format!(
-        "nohup sh -c 'exec 3<>{PORT}; while :; do if IFS= read -r line <&3; then echo \"$line\" >>{line}; \
+        "sh -c 'exec 3<>{PORT}; while :; do if IFS= read -r line <&3; then echo \"$line\" >>{line}; \
          until [ -e {line}.saved ]; do sleep 1; done; echo \"{{\\\"event\\\":\\\"checkpointed\\\"}}\" >&3; \
          else sleep 1; fi; done' >/dev/null 2>&1 </dev/null &"
     )
@@ -99,7 +99,7 @@ fn killed_and_told_anew(world: &mut World, place: &Place) {
 
 // It never ends its line, and is not waited for; nobody else is kept waiting, and it can be stopped.
 fn floods(world: &World, place: &Place) {
-    inside_guest(world, place, &format!("nohup sh -c 'cat /dev/zero >{PORT}' >/dev/null 2>&1 </dev/null &"));
+    inside_guest(world, place, &format!("sh -c 'cat /dev/zero >{PORT}' >/dev/null 2>&1 </dev/null &"));
     until("it floods", || (notice(world, place, &preempted(0)) == LISTENS).then_some(()));
     for _ in 0..20 {
         assert_eq!(notice(world, place, &preempted(0)), LISTENS);
@@ -119,11 +119,8 @@ fn older(world: &World, place: &Place) {
     let gone = || !world.inside(&["virsh", "dumpxml", &name]).contains("org.gpuaas.notice.0");
     until("the port is gone", || gone().then_some(()));
     assert_eq!(notice(world, place, &preempted(7)), NOBODY);
-    let claim = ReconcileClaim {
-        allocation_id: place.allocation.clone(),
-        slots: place.slots.to_vec(),
-        should_run: true,
-    };
+    let claim =
+        ReconcileClaim { allocation_id: place.allocation.clone(), slots: place.slots.to_vec(), should_run: true };
     let order = ReconcileOrder { claims: vec![claim], slots: vec![] };
     let report = world.client().reconcile(&order, &[], Waiting::quietly()).unwrap();
     assert_eq!(report.findings, []);

@@ -44,9 +44,6 @@ impl NoticeSeen {
     /// What is known after a further look: what was seen once stays so.
     #[must_use]
     pub const fn and(self, later: Self) -> Self {
-        Self {
-            delivered: self.delivered || later.delivered,
-            checkpointed: self.checkpointed || later.checkpointed,
-        }
+        Self { delivered: self.delivered || later.delivered, checkpointed: self.checkpointed || later.checkpointed }
     }
 }

@@ -14,7 +14,8 @@ use model::{
     proof::WipeStep,
     runtime::{GuestLeaseState, GuestSeen, PlanReport, ReconcileReport, Refusal},
     task::{
-        Fence, GuestOrder, NoticeOrder, PlanOrder, ReconcileOrder, Task, TaskFailure, TaskInput, TaskKind, TaskResult, TaskSlot,
+        Fence, GuestOrder, NoticeOrder, PlanOrder, ReconcileOrder, Task, TaskFailure, TaskInput, TaskKind, TaskResult,
+        TaskSlot,
     },
 };
 use std::{

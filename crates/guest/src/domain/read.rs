@@ -160,7 +160,10 @@ impl DomainSeen {
     /// Whether somebody in the guest listens for notices on this socket; none when it has no such port.
     pub fn notice_heard(&self, socket: &Path) -> Option<bool> {
         let ends = [socket.to_string_lossy().into_owned(), "bind".to_owned(), notice::PORT.to_owned()];
-        self.others.iter().find(|device| device.element == "channel" && device.leads_to == ends).map(|port| port.is_open)
+        self.others
+            .iter()
+            .find(|device| device.element == "channel" && device.leads_to == ends)
+            .map(|port| port.is_open)
     }
 }
 
