@@ -8,12 +8,14 @@ use crate::{
     in_hand::{Hold, InHand, Stage},
     journal::{Journal, JournalFault, Record},
     looks,
+    notices::{Noticed, Notices},
     work::{self, Move},
 };
 use api::node_plane::{FromControl, Heartbeat, Offer, Poll, TaskAnswer, TaskProgress, TaskReport, ToControl};
 use model::{
     TaskId, Timestamp,
-    runtime::WorkProgress,
+    notice::NoticeSeen,
+    runtime::{WorkProgress, WorkStep},
     task::{GuestOrder, Task, TaskFailure, TaskInput, TaskResult},
     time::MICROS_PER_SECOND,
 };
@@ -59,6 +61,8 @@ pub struct Agent<H, J> {
     offered: BTreeMap<TaskId, Task>,
     refusals: Vec<TaskResult>,
     in_hand: InHand,
+    now: Timestamp,
+    notices: Notices,
     // Orders wait for what is in hand, and nothing has ended since that was seen.
     stuck: bool,
     // Orders whose next change was decided and touches what another order is at.
@@ -104,6 +108,8 @@ impl<H: Host + 'static, J: Journal> Agent<H, J> {
             offered: BTreeMap::new(),
             refusals: vec![],
             in_hand: InHand::default(),
+            now: Timestamp::default(),
+            notices: Notices::default(),
             stuck: false,
             behind: BTreeSet::new(),
             told: BTreeMap::new(),
@@ -123,6 +129,7 @@ impl<H: Host + 'static, J: Journal> Agent<H, J> {
         if self.halted.is_some() {
             return vec![];
         }
+        self.now = now;
         for message in inbox {
             self.hear(message);
         }
@@ -169,9 +176,10 @@ impl<H: Host + 'static, J: Journal> Agent<H, J> {
         self.halted.is_none() && something
     }
 
-    /// Whether the host is at work for an order.
+    /// Whether the host is at work for an order, or a guest is waited for that was told something. Whoever calls
+    /// [`Agent::step`] does so every second meanwhile.
     pub fn is_at_work(&self) -> bool {
-        !self.in_hand.is_empty()
+        !self.in_hand.is_empty() || !self.notices.is_empty()
     }
 
     /// Why the agent stopped, if it did.
@@ -332,10 +340,13 @@ impl<H: Host + 'static, J: Journal> Agent<H, J> {
             if !self.book.is_newest(&open.task) {
                 return self.finish_stale(&open);
             }
+            if !self.notices.is_due(&task_id, self.now) {
+                continue;
+            }
             let (hold, job) = self.begun(&open);
             let told = self.told(&task_id);
             if !self.in_hand.may_begin(&task_id, &hold, self.hands.at_once_max()) {
-                told.waits();
+                told.waits(WorkStep::Waiting);
                 continue;
             }
             self.in_hand.take(task_id.clone(), hold);
@@ -357,6 +368,7 @@ impl<H: Host + 'static, J: Journal> Agent<H, J> {
             | TaskInput::SliceVmRelease(_)
             | TaskInput::MachineDeploy(_)
             | TaskInput::MachineReclaim(_) => (Hold::of(open), Job::Guests),
+            TaskInput::SliceVmNotice(order) => (Hold::of(open), Job::Notice(Box::new(order.clone()), self.now)),
             TaskInput::SliceReconcile(order) => {
                 let (order, busy) = looks::reconcile_scope(&self.book, &open.task, order);
                 let hold = Hold::reconcile(open, &busy);
@@ -369,12 +381,25 @@ impl<H: Host + 'static, J: Journal> Agent<H, J> {
         }
     }
 
-    // Writes down an answer that is there, or decides an order's next move once the guests are listed.
+    // Writes down an answer that is there, or decides an order's next move once the guests are listed or a guest was told.
     fn conclude(&mut self) -> Result<bool, JournalFault> {
-        match self.in_hand.next(|stage| matches!(stage, Stage::Answered(..) | Stage::Listed(_))) {
+        match self.in_hand.next(|stage| matches!(stage, Stage::Answered(..) | Stage::Noticed(_) | Stage::Listed(_))) {
             Some((_, Stage::Answered(result, report))) => self.finish(*result, report),
+            Some((task_id, Stage::Noticed(seen))) => self.noticed(&task_id, seen),
             Some((task_id, Stage::Listed(guests))) => self.decide(&task_id, guests),
             _ => Ok(false),
+        }
+    }
+
+    fn noticed(&mut self, task_id: &TaskId, seen: Result<NoticeSeen, HostFault>) -> Result<bool, JournalFault> {
+        let Some(open) = self.book.open().get(task_id).cloned() else { return Ok(true) };
+        match self.notices.looked(&open.task, seen, self.now) {
+            _ if !self.book.is_newest(&open.task) => self.finish_stale(&open),
+            Noticed::Over(result) => self.finish(*result, None),
+            Noticed::LookAgain => {
+                self.told(task_id).waits(WorkStep::Notice);
+                Ok(true)
+            }
         }
     }
 
@@ -391,7 +416,7 @@ impl<H: Host + 'static, J: Journal> Agent<H, J> {
                 // The guest to stop may sit on more than the order knew; then it waits for whoever is at that.
                 if !self.in_hand.may_begin(task_id, &hold, self.hands.at_once_max()) {
                     self.behind.insert(task_id.clone());
-                    self.told(task_id).waits();
+                    self.told(task_id).waits(WorkStep::Waiting);
                     return Ok(false);
                 }
                 let turn = open.turns.get(&step).copied().unwrap_or(0) + 1;
@@ -423,6 +448,7 @@ impl<H: Host + 'static, J: Journal> Agent<H, J> {
 
     fn finish(&mut self, result: TaskResult, report: Option<TaskReport>) -> Result<bool, JournalFault> {
         self.told.remove(&result.task_id);
+        self.notices.forget(&result.task_id);
         self.said.remove(&result.task_id);
         self.write(Record::Finished { result, report })
     }

@@ -151,7 +151,7 @@ impl Book {
                 self.mark(slot_id, *rank, task_id, allocation_id.as_ref());
             }
             Record::Accepted { task } => {
-                let allocation_id = task.input.guest().map(|order| &order.allocation_id);
+                let allocation_id = task.input.guest_held().map(|(id, _)| id);
                 for slot in task.slots() {
                     self.mark(&slot.slot_id, Rank::of(task, slot), &task.id, allocation_id);
                 }
@@ -236,11 +236,12 @@ impl Book {
 
     // Orders about the host are read-only and of a kind each; an older one of the same kind is a late copy.
     fn is_newer_for_host(&self, task: &Task) -> bool {
-        task.input.guest().is_some() || self.host_marks.get(&task.kind()).is_none_or(|mark| task.fence > mark.fence)
+        task.input.guest_held().is_some()
+            || self.host_marks.get(&task.kind()).is_none_or(|mark| task.fence > mark.fence)
     }
 
     fn mark_host(&mut self, task: &Task) {
-        if task.input.guest().is_none() {
+        if task.input.guest_held().is_none() {
             self.host_marks.insert(task.kind(), HostMark { fence: task.fence, task_id: task.id.clone() });
         }
     }

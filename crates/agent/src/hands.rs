@@ -11,9 +11,10 @@ use crate::{
 };
 use api::node_plane::TaskReport;
 use model::{
-    AllocationId, TaskId,
+    AllocationId, TaskId, Timestamp,
+    notice::NoticeSeen,
     runtime::{WorkProgress, WorkStep},
-    task::{GuestOrder, Task, TaskResult},
+    task::{GuestOrder, NoticeOrder, Task, TaskResult},
 };
 use std::{
     collections::VecDeque,
@@ -58,6 +59,8 @@ pub(crate) enum Job {
     Guests,
     /// Make a change that was written down.
     Change(Box<Effect>, Box<GuestOrder>),
+    /// Tell a guest that it will be stopped, or look whether it has answered.
+    Notice(Box<NoticeOrder>, Timestamp),
     /// Carry out an order about the host itself.
     Look(Box<Task>, Vec<AllocationId>),
 }
@@ -67,6 +70,7 @@ pub(crate) enum Job {
 pub(crate) enum Done {
     Listed(Result<Vec<Guest>, HostFault>),
     Changed(Step, Outcome),
+    Noticed(Result<NoticeSeen, HostFault>),
     Answered(Box<TaskResult>, Option<TaskReport>),
 }
 
@@ -164,6 +168,7 @@ impl Job {
                 let changed = change(effect, order, host, watch);
                 Done::Changed(effect.step.clone(), changed.unwrap_or_else(|fault| Outcome::failed(&fault)))
             }
+            Self::Notice(order, now) => Done::Noticed(host.notice(order, *now)),
             Self::Look(task, busy) => {
                 let (result, report) = looks::look(task, busy, host, watch);
                 Done::Answered(Box::new(result), report)
@@ -177,6 +182,7 @@ impl Job {
         match self {
             Self::Guests => Done::Listed(Err(fault)),
             Self::Change(effect, _) => Done::Changed(effect.step.clone(), Outcome::failed(&fault)),
+            Self::Notice(..) => Done::Noticed(Err(fault)),
             Self::Look(task, _) => Done::Answered(Box::new(looks::failed(task, &fault)), None),
         }
     }
@@ -213,9 +219,9 @@ impl Told {
         self.latest.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// The loop itself says that the order waits for others; nobody has to be woken to hear that.
-    pub(crate) fn waits(&self) {
-        *self.latest.lock().unwrap_or_else(PoisonError::into_inner) = Some(WorkProgress::at(WorkStep::Waiting));
+    /// The loop itself says what the order waits for; nobody has to be woken to hear that.
+    pub(crate) fn waits(&self, at: WorkStep) {
+        *self.latest.lock().unwrap_or_else(PoisonError::into_inner) = Some(WorkProgress::at(at));
     }
 
     /// A newer order took over.

@@ -7,11 +7,12 @@
 //! Several calls come at once, from several threads. Never two that change the same slot or the same guest.
 
 use model::{
-    AllocationId, SlotId, TaskId,
+    AllocationId, SlotId, TaskId, Timestamp,
     image::ImageSpec,
+    notice::NoticeSeen,
     proof::WipeStep,
     runtime::{GuestSeen, PlanReport, ReconcileReport, Refusal, WorkProgress},
-    task::{Fence, GuestOrder, PlanOrder, ReconcileOrder, TaskFailure, TaskSlot},
+    task::{Fence, GuestOrder, NoticeOrder, PlanOrder, ReconcileOrder, TaskFailure, TaskSlot},
 };
 use serde::{Deserialize, Serialize};
 use topology::Tree;
@@ -130,6 +131,10 @@ pub trait Host: Send + Sync {
     /// Builds and starts a guest for `effect.allocation_id` on `effect.slots`. After `Ok` it is listed and ready; after a fault
     /// anything may be left of it, and a release cleans that up. A guest that is there and ready is only looked at.
     fn provision(&self, effect: &Effect, order: &GuestOrder, watch: &dyn Watch) -> Result<GuestSeen, HostFault>;
+
+    /// Tells a guest that it will be stopped, unless it was told, and looks whether it has answered. Waits for nobody: it is
+    /// asked again until the guest has answered or its time is up. `now` is the time by the agent's clock.
+    fn notice(&self, order: &NoticeOrder, now: Timestamp) -> Result<NoticeSeen, HostFault>;
 
     /// Stops this guest and removes what is left of it; what was seen of that. After `Ok` it is not listed any more.
     fn stop_guest(&self, effect: &Effect, guest: &Guest, watch: &dyn Watch) -> Result<String, HostFault>;

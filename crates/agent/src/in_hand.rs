@@ -13,6 +13,7 @@ use crate::{
 use api::node_plane::TaskReport;
 use model::{
     AllocationId, SlotId, TaskId,
+    notice::NoticeSeen,
     task::{TaskKind, TaskResult},
 };
 use std::collections::{BTreeMap, BTreeSet};
@@ -41,6 +42,8 @@ pub(crate) enum Stage {
     Written(Box<Effect>),
     /// A change was made, or not; that is to be written down.
     Changed(Step, Outcome),
+    /// A guest was told, or looked at again; what comes of that is to be decided.
+    Noticed(Result<NoticeSeen, HostFault>),
     /// The answer is there; it is to be written down.
     Answered(Box<TaskResult>, Option<TaskReport>),
 }
@@ -51,7 +54,7 @@ impl Hold {
         Self {
             kind: open.task.kind(),
             slots: open.slots().into_iter().map(|slot| slot.slot_id).collect(),
-            allocations: open.task.input.guest().map(|order| order.allocation_id.clone()).into_iter().collect(),
+            allocations: open.task.input.guest_held().map(|(id, _)| id.clone()).into_iter().collect(),
             stage: Stage::AtWork,
         }
     }
@@ -77,6 +80,11 @@ impl Hold {
     }
 
     fn is_about_guests(&self) -> bool {
+        self.changes_guests() || self.kind == TaskKind::SliceVmNotice
+    }
+
+    // What takes its time, and of which there is only so much at once. A notice takes none, and must not come late.
+    fn changes_guests(&self) -> bool {
         matches!(self.kind, TaskKind::SliceVmProvision | TaskKind::SliceVmRelease)
     }
 
@@ -110,7 +118,7 @@ impl InHand {
     /// Whether an order with this hold may go on: nothing else touches what it touches, and not too much is going on.
     pub(crate) fn may_begin(&self, task_id: &TaskId, hold: &Hold, at_once_max: usize) -> bool {
         let others = || self.0.iter().filter(|(id, _)| *id != task_id).map(|(_, hold)| hold);
-        let full = hold.is_about_guests() && others().filter(|other| other.is_about_guests()).count() >= at_once_max;
+        let full = hold.changes_guests() && others().filter(|other| other.changes_guests()).count() >= at_once_max;
         !full && !others().any(|other| other.keeps_out(hold))
     }
 
@@ -142,6 +150,7 @@ impl InHand {
         hold.stage = match done {
             Done::Listed(guests) => Stage::Listed(guests),
             Done::Changed(step, outcome) => Stage::Changed(step, outcome),
+            Done::Noticed(seen) => Stage::Noticed(seen),
             Done::Answered(result, report) => Stage::Answered(result, report),
         };
     }

@@ -25,6 +25,7 @@ pub mod identity;
 mod in_hand;
 pub mod journal;
 mod looks;
+mod notices;
 pub mod real;
 pub mod redact;
 pub mod state;

@@ -39,6 +39,7 @@ pub(crate) fn look(
         TaskInput::ImagePrefetch { image } => host.prefetch(image, watch).map(|()| None),
         TaskInput::SliceVmProvision(_)
         | TaskInput::SliceVmRelease(_)
+        | TaskInput::SliceVmNotice(_)
         | TaskInput::MachineDeploy(_)
         | TaskInput::MachineReclaim(_) => Err(HostFault::of(TaskFailure::UnknownKind, "The order is about a guest.")),
     };
@@ -53,6 +54,7 @@ pub(crate) fn failed(task: &Task, fault: &HostFault) -> TaskResult {
     let usual = match &task.input {
         TaskInput::SliceReconcile(_) => TaskFailure::ReconcileFailed,
         TaskInput::ImagePrefetch { .. } => TaskFailure::ImageRefused,
+        TaskInput::SliceVmNotice(_) => TaskFailure::NoticeFailed,
         _ => TaskFailure::NotReadable,
     };
     let Outcome { failure, text, refusals, .. } = Outcome::failed(fault);
@@ -75,14 +77,14 @@ fn fitting(report: Option<TaskReport>) -> Result<Option<TaskReport>, HostFault> 
 /// incarnation of the store an order with a later id was given later.
 pub(crate) fn reconcile_scope(book: &Book, task: &Task, order: &ReconcileOrder) -> (ReconcileOrder, Vec<AllocationId>) {
     let given_later = |mark: &Mark| mark.rank.incarnation >= task.fence.incarnation && mark.task_id > task.id;
-    let open = || book.open().values().filter_map(|open| open.task.input.guest());
+    let open = || book.open().values().filter_map(|open| open.task.input.guest_held());
     let later = || book.marks().iter().filter(|(_, mark)| given_later(mark));
     let outdated = |slot: &TaskSlot| book.marks().get(&slot.slot_id).is_some_and(|mark| is_past(mark, task, slot));
-    let mut busy: BTreeSet<AllocationId> = open().map(|order| order.allocation_id.clone()).collect();
+    let mut busy: BTreeSet<AllocationId> = open().map(|(id, _)| id.clone()).collect();
     busy.extend(later().filter_map(|(_, mark)| mark.allocation_id.clone()));
     let past = order.claims.iter().filter(|claim| claim.slots.iter().any(outdated));
     busy.extend(past.map(|claim| claim.allocation_id.clone()));
-    let mut taken: BTreeSet<&SlotId> = open().flat_map(|order| &order.slots).map(|slot| &slot.slot_id).collect();
+    let mut taken: BTreeSet<&SlotId> = open().flat_map(|(_, slots)| slots).map(|slot| &slot.slot_id).collect();
     taken.extend(later().map(|(slot_id, _)| slot_id));
     let should_run = |claim: &ReconcileClaim| claim.should_run && !busy.contains(&claim.allocation_id);
     let claims = order.claims.iter().map(|claim| ReconcileClaim { should_run: should_run(claim), ..claim.clone() });

@@ -47,6 +47,8 @@ model::text_enum! {
         Running = "running",
         /// Its lease was extended, or ends soon.
         Lease = "lease",
+        /// The guest is told that it will be stopped, and waited for to be ready.
+        Notice = "notice",
         /// It is to be given back.
         ReleaseWanted = "release_wanted",
         /// The guest is stopped.
@@ -83,6 +85,7 @@ impl TimelineStep {
             WorkStep::Start => Self::Boot,
             WorkStep::LeaseSeen => Self::LeaseSeen,
             WorkStep::SshReady => Self::SshReady,
+            WorkStep::Notice => Self::Notice,
             WorkStep::Stop | WorkStep::Remove => Self::Stopping,
             WorkStep::Erase | WorkStep::ReadBack | WorkStep::Reset => Self::Wiping,
             WorkStep::MachineFree => Self::MachineFree,

@@ -9,6 +9,7 @@ pub mod domain;
 pub mod identity;
 pub mod leases;
 pub mod machine;
+pub mod notice;
 pub mod plan;
 pub mod ready;
 pub mod seed;

@@ -156,6 +156,7 @@ impl World {
                 offloads: Offloads::Off,
             },
             console: Console { path: self.path("c.sock"), log: self.path("console & <log>'s.txt") },
+            notice: self.path("n.sock"),
             guest,
         }
     }

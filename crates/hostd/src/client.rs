@@ -6,6 +6,7 @@ use model::{
     AllocationId,
     guest::GuestSpec,
     image::ImageSpec,
+    notice::{NoticeSeen, StopNotice},
     proof::WipeStep,
     runtime::{GuestSeen, PlanReport, ReconcileReport, Refusal, WorkProgress},
     stream::StreamKind,
@@ -124,6 +125,12 @@ impl Client {
         let (allocation_id, slots) = (allocation_id.clone(), slots.to_vec());
         let ask = Ask::Provision { allocation_id, slots, guest: Box::new(guest.clone()) };
         expect!(self.ask(&ask, waiting)?, Answer::Provisioned { seen } => seen)
+    }
+
+    /// Tells a guest that it will be stopped, unless it was told; what came of it so far.
+    pub fn notice(&self, allocation_id: &AllocationId, notice: &StopNotice) -> Result<NoticeSeen, ClientFault> {
+        let ask = Ask::Notice { allocation_id: allocation_id.clone(), notice: notice.clone() };
+        expect!(self.ask(&ask, Waiting::quietly())?, Answer::Noticed { seen } => seen)
     }
 
     /// Stops a guest and takes away what is left of it; what shows that it is gone.

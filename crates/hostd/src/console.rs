@@ -1,4 +1,5 @@
-//! The consoles of guests on this host: the socket that QEMU makes, and the file that libvirt's log service writes.
+//! The consoles of guests on this host: the socket that QEMU makes, and the file that libvirt's log service writes. The socket
+//! for notices is beside that of the console, and is spoken with in the same way.
 //!
 //! QEMU runs as a user of its own and owns the folder of its socket. This process may go anywhere and QEMU may not, so what lies
 //! in that folder is looked at before it is spoken to: a tenant who broke out of QEMU could put a link there to somebody else's
@@ -7,7 +8,7 @@
 
 use rustix::{
     fs::{FileType, Mode, OFlags, fstat, open},
-    net::sockopt::socket_peercred,
+    net::{self, AddressFamily, SocketAddrUnix, SocketFlags, SocketType, socket_with, sockopt::socket_peercred},
 };
 use std::{
     fs::{self, File},
@@ -28,7 +29,12 @@ pub(crate) fn connect(path: &Path, emulator_uid: u32) -> io::Result<UnixStream> 
     if !FileType::from_raw_mode(fstat(&held)?.st_mode).is_socket() {
         return Err(io::Error::other("a socket was expected at its place, found something else"));
     }
-    let line = UnixStream::connect(format!("/proc/self/fd/{}", held.as_raw_fd()))?;
+    // One that is asked while somebody else is served answers when it likes; that is not waited for.
+    let line =
+        socket_with(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC | SocketFlags::NONBLOCK, None)?;
+    net::connect(&line, &SocketAddrUnix::new(format!("/proc/self/fd/{}", held.as_raw_fd()))?)?;
+    let line = UnixStream::from(line);
+    line.set_nonblocking(false)?;
     let listens = socket_peercred(&line)?.uid.as_raw();
     if listens == emulator_uid {
         return Ok(line);

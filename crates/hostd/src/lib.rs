@@ -6,7 +6,7 @@
 //!
 //! ```text
 //!   agent ── socket ── server ─┬─ planning ── look, bundle, disks
-//!                              ├─ provision, ready, stop, wipe, guests, stream, images
+//!                              ├─ provision, ready, notice, stop, wipe, guests, stream, images
 //!                              └─ reconcile
 //!   what outlives the process: record (one file a guest), marks (one file a used disk), leases, seeds, image cache
 //! ```
@@ -30,6 +30,7 @@ pub mod host_key;
 mod images;
 pub mod look;
 mod marks;
+mod notice;
 mod planning;
 pub mod protocol;
 mod provision;

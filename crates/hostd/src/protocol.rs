@@ -6,6 +6,7 @@ use model::{
     AllocationId, SlotId,
     guest::GuestSpec,
     image::ImageSpec,
+    notice::{NoticeSeen, StopNotice},
     proof::WipeStep,
     runtime::{GuestSeen, PlanReport, ReconcileReport, Refusal, WorkProgress},
     stream::StreamKind,
@@ -45,6 +46,13 @@ pub enum Ask {
         slots: Vec<TaskSlot>,
         /// What it is.
         guest: Box<GuestSpec>,
+    },
+    /// Tell a guest that it will be stopped, unless it was told, and look whether it has answered. Waits for nobody.
+    Notice {
+        /// Whose.
+        allocation_id: AllocationId,
+        /// What it is told.
+        notice: StopNotice,
     },
     /// Stop a guest and take away what is left of it.
     Stop {
@@ -137,6 +145,11 @@ pub enum Answer {
     Provisioned {
         /// As it is seen.
         seen: GuestSeen,
+    },
+    /// The guest was told, if somebody listens there.
+    Noticed {
+        /// What came of it so far.
+        seen: NoticeSeen,
     },
     /// The guest is gone.
     Stopped {
@@ -261,6 +274,7 @@ mod tests {
             "{\"ask\":\"guests\",\"command\":\"id\"}\n",
             "{\"ask\":\"provision\"}\n",
             "{\"ask\":\"stop\",\"allocation_id\":\"../x\",\"slots\":[]}\n",
+            "{\"ask\":\"notice\",\"allocation_id\":\"alc_01jh2n6f4zw8q9r0s1t2v3x4y5\",\"notice\":{\"line\":\"x\"}}\n",
             "{\"ask\":\"stream\",\"allocation_id\":\"alc_01jh2n6f4zw8q9r0s1t2v3x4y5\",\"kind\":\"vnc\"}\n",
             "[]\n",
             "\n",

@@ -92,6 +92,8 @@ pub struct Places {
     pub console_dir: PathBuf,
     /// The socket of its console.
     pub console: PathBuf,
+    /// The socket by which it is told that it will be stopped, in the same folder.
+    pub notice: PathBuf,
     /// What was said on its console.
     pub console_log: PathBuf,
 }
@@ -124,6 +126,7 @@ pub fn places(config: &Config, guest: &GuestUse) -> Places {
         seed: seeds_dir(config).join(format!("{name}.iso")),
         vars: vars_dir(config).join(format!("{name}.fd")),
         console: console_dir.join("socket"),
+        notice: console_dir.join("notice"),
         console_log: console_logs_dir(config).join(format!("{name}.log")),
         console_dir,
     }
@@ -164,6 +167,7 @@ pub fn domain_spec(config: &Config, record: &Record) -> DomainSpec {
             offloads: if config.network.datapath == Datapath::Netdev { Offloads::Off } else { Offloads::On },
         },
         console: Console { path: places.console, log: places.console_log },
+        notice: places.notice,
     }
 }
 

@@ -224,6 +224,7 @@ fn answer(host: &Hostd, ask: Ask, voice: &Voice, stream: &UnixStream) -> Result<
                 seen: wanted_while_open(stream, |wanted| host.provision(order, Work { wanted, ..work }))?,
             }
         }
+        Ask::Notice { allocation_id, notice } => Answer::Noticed { seen: host.notice(&allocation_id, &notice)? },
         Ask::Stop { allocation_id, slots } => Answer::Stopped { evidence: host.stop(&allocation_id, &slots, work)? },
         Ask::Wipe { allocation_id, slot, step } => {
             Answer::Wiped { evidence: host.wipe(&allocation_id, &slot, step, work)? }
@@ -306,6 +307,7 @@ fn verb(ask: &Ask) -> &'static str {
         Ask::Guests {} => "guests",
         Ask::Plan { .. } => "plan",
         Ask::Provision { .. } => "provision",
+        Ask::Notice { .. } => "notice",
         Ask::Stop { .. } => "stop",
         Ask::Wipe { .. } => "wipe",
         Ask::Reconcile { .. } => "reconcile",

@@ -47,6 +47,7 @@ impl Hostd {
             evidence.push(self.machine_stop(guest)?);
             // Who came in while it was being stopped.
             self.streams.close(allocation_id);
+            self.notices.forget(allocation_id);
             (work.tell)(WorkProgress::at(WorkStep::Remove));
             evidence.extend(self.remove(guest, slots, work)?);
         }

@@ -32,6 +32,8 @@ text_enum! {
         LeaseSeen = "lease_seen",
         /// Waits for its SSH server to show the right key.
         SshReady = "ssh_ready",
+        /// Waits for the guest to say that it is ready to be stopped.
+        Notice = "notice",
         /// Stops the machine.
         Stop = "stop",
         /// Takes its network, seed and leases away.

@@ -4,6 +4,7 @@ use crate::{
     AllocationId, NodeId, SlotId, TaskId, Timestamp,
     guest::{GuestSpec, SlotBundle},
     image::ImageSpec,
+    notice::{NoticeSeen, StopNotice},
     proof::Proof,
     runtime::{GuestSeen, Refusal},
 };
@@ -30,6 +31,8 @@ text_enum! {
         SliceVmProvision = "slice.vm_provision",
         /// Stop the guest, wipe the slots, prove it.
         SliceVmRelease = "slice.vm_release",
+        /// Tell a running guest that it will be stopped, and hear whether it is ready for that.
+        SliceVmNotice = "slice.vm_notice",
         /// Say what a guest on these slots would get, or what stands against it; change nothing.
         SlicePlan = "slice.plan",
         /// Compare what is on the host with what is claimed there; repair, report or quarantine.
@@ -104,6 +107,18 @@ pub struct GuestOrder {
     /// What the guest is made of; on orders to start one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub guest: Option<Box<GuestSpec>>,
+}
+
+/// What a guest is to be told.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NoticeOrder {
+    /// The allocation whose guest it is.
+    pub allocation_id: AllocationId,
+    /// The slots it sits on.
+    pub slots: Vec<TaskSlot>,
+    /// When it will be stopped, and why.
+    pub notice: StopNotice,
 }
 
 /// What an order about a whole machine is about. The order's id is the mark that its provider writes on the machine.
@@ -192,6 +207,9 @@ pub enum TaskInput {
     /// Stop the guest, wipe the slots, prove it.
     #[serde(rename = "slice.vm_release")]
     SliceVmRelease(GuestOrder),
+    /// Tell a running guest that it will be stopped. Ends when the guest says that it is ready, or when that time has come.
+    #[serde(rename = "slice.vm_notice")]
+    SliceVmNotice(NoticeOrder),
     /// Say what a guest on these slots would get, or what stands against it; change nothing.
     #[serde(rename = "slice.plan")]
     SlicePlan(PlanOrder),
@@ -224,6 +242,7 @@ impl TaskInput {
         match self {
             Self::SliceVmProvision(_) => TaskKind::SliceVmProvision,
             Self::SliceVmRelease(_) => TaskKind::SliceVmRelease,
+            Self::SliceVmNotice(_) => TaskKind::SliceVmNotice,
             Self::SlicePlan(_) => TaskKind::SlicePlan,
             Self::SliceReconcile(_) => TaskKind::SliceReconcile,
             Self::ImagePrefetch { .. } => TaskKind::ImagePrefetch,
@@ -244,19 +263,29 @@ impl TaskInput {
 
     /// The allocation it serves; none when it is about the host itself.
     pub fn allocation_id(&self) -> Option<&AllocationId> {
-        self.guest().map(|order| &order.allocation_id).or_else(|| self.machine().map(|order| &order.allocation_id))
+        self.guest_held().map(|(id, _)| id).or_else(|| self.machine().map(|order| &order.allocation_id))
     }
 
     /// The slots it touches; none when it is about the host itself.
     pub fn slots(&self) -> &[TaskSlot] {
-        self.guest().map(|order| &*order.slots).or_else(|| self.machine().map(|order| &*order.slots)).unwrap_or(&[])
+        self.guest_held().map(|(_, slots)| slots).or_else(|| self.machine().map(|order| &*order.slots)).unwrap_or(&[])
     }
 
-    /// The guest it is about; none when it is about the host itself.
+    /// The guest it is about: whose it is, and what it sits on; none when it is about the host or the machine itself.
+    pub fn guest_held(&self) -> Option<(&AllocationId, &[TaskSlot])> {
+        let noticed = match self {
+            Self::SliceVmNotice(order) => Some((&order.allocation_id, &*order.slots)),
+            _ => None,
+        };
+        self.guest().map(|order| (&order.allocation_id, &*order.slots)).or(noticed)
+    }
+
+    /// What is changed of a guest; none when it is about something else, or changes nothing.
     pub const fn guest(&self) -> Option<&GuestOrder> {
         match self {
             Self::SliceVmProvision(order) | Self::SliceVmRelease(order) => Some(order),
-            Self::SlicePlan(_)
+            Self::SliceVmNotice(_)
+            | Self::SlicePlan(_)
             | Self::SliceReconcile(_)
             | Self::ImagePrefetch { .. }
             | Self::SliceTopologyDiscover {}
@@ -318,6 +347,8 @@ text_enum! {
         ReconcileFailed = "reconcile_failed",
         /// The guest could not be proved gone.
         GuestNotGone = "guest_not_gone",
+        /// The guest could not be told anything.
+        NoticeFailed = "notice_failed",
         /// The provider of the machine could not do it.
         MachineFailed = "machine_failed",
         /// The machine that came back is not the one that was approved.
@@ -345,6 +376,9 @@ pub struct TaskResult {
     /// The guest that was started.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub guest: Option<Box<GuestSeen>>,
+    /// For notices: what came of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub notice: Option<NoticeSeen>,
     /// For releases: one proof a slot, as far as they could be made.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub proofs: Vec<Proof>,
@@ -360,6 +394,7 @@ impl TaskResult {
             detail: String::new(),
             refusals: vec![],
             guest: None,
+            notice: None,
             proofs: vec![],
         }
     }
@@ -373,6 +408,7 @@ impl TaskResult {
             detail: detail.into(),
             refusals: vec![],
             guest: None,
+            notice: None,
             proofs: vec![],
         }
     }

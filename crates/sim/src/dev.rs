@@ -22,7 +22,7 @@ use control::{
     node_plane::{NodePlane, NodeRefusal},
 };
 use model::{
-    Timestamp,
+    TaskId, Timestamp,
     identity::Role,
     proof::WipeStep,
     runtime::{WorkProgress, WorkStep},
@@ -103,12 +103,14 @@ pub struct Pace {
     pub stop_ms: i64,
     /// One step of wiping one slot.
     pub wipe_ms: i64,
+    /// What guests take to save what they need once they are told that they will be stopped; for ever when absent.
+    pub checkpoint_ms: Option<i64>,
 }
 
 impl Default for Pace {
     /// Slow enough to watch, quick enough to wait for.
     fn default() -> Self {
-        Self { provision_ms: 3000, stop_ms: 800, wipe_ms: 150 }
+        Self { provision_ms: 3000, stop_ms: 800, wipe_ms: 150, checkpoint_ms: None }
     }
 }
 
@@ -200,8 +202,8 @@ struct DevHost {
     kept: u64,
     busy_until: Timestamp,
     pace: Pace,
-    // What the host is at and since when, how many steps of a wipe are behind it, and what was last said about it.
-    doing: Option<(Step, Timestamp)>,
+    // What the host is at, for which order and since when, how many steps of a wipe are behind it, and what was last said about it.
+    doing: Option<(TaskId, Step, Timestamp)>,
     wiped: usize,
     told: Option<Stage>,
     // Where the host can be taken away from under its agent.
@@ -245,6 +247,7 @@ impl DevHost {
             Dice::new(0, &plan.name),
             Shows::Plan(Box::new(plan.clone())),
         );
+        host.checkpoints_after(pace.checkpoint_ms);
         let (folder, busy_until) = (folder.to_owned(), Timestamp::from_micros(0));
         let mut opened = Self {
             plan,
@@ -325,7 +328,7 @@ impl DevHost {
         let news = self.host.take_news();
         let pause_ms: i64 = news.iter().map(|(_, step, _)| self.pace.takes_ms(step)).sum();
         self.busy_until = now.plus_micros(1000 * pause_ms);
-        self.begin(news.into_iter().map(|(_, step, _)| step).next_back(), now);
+        self.begin(news.into_iter().map(|(task_id, step, _)| (task_id, step)).next_back(), now);
         let node_id = self.plan.node_id();
         for message in said {
             match node_plane.handle(db, &node_id, message) {
@@ -347,16 +350,16 @@ impl DevHost {
         Ok(())
     }
 
-    fn begin(&mut self, step: Option<Step>, now: Timestamp) {
-        let Some(step) = step else { return };
+    fn begin(&mut self, begun: Option<(TaskId, Step)>, now: Timestamp) {
+        let Some((task_id, step)) = begun else { return };
         self.wiped = if matches!(step, Step::Wipe { .. }) { self.wiped + 1 } else { 0 };
-        (self.doing, self.told) = (Some((step, now)), self.told.filter(|_| self.wiped > 0));
+        (self.doing, self.told) = (Some((task_id, step, now)), self.told.filter(|_| self.wiped > 0));
     }
 
     /// Tells the control plane how far the host has come, when that is news.
     fn report(&mut self, now: Timestamp, db: &Db, node_plane: &NodePlane) {
-        let (Some(agent), Some((step, begun))) = (&self.agent, &self.doing) else { return };
-        let Some(open) = agent.book().open().values().next() else { return };
+        let (Some(agent), Some((task_id, step, begun))) = (&self.agent, &self.doing) else { return };
+        let Some(open) = agent.book().open().get(task_id) else { return };
         let passed_us = now.micros_since(*begun).max(0);
         let thousandths = passed_us / self.pace.takes_ms(step).max(1);
         let stage = match step {

@@ -8,11 +8,12 @@
 use crate::{dice::Dice, fleet::HostPlan, host_looks};
 use agent::{Effect, Guest, Host, HostFault, SlotUse, Step, Watch};
 use model::{
-    AllocationId, NodeId, SlotId, TaskId,
+    AllocationId, NodeId, SlotId, TaskId, Timestamp,
     image::ImageSpec,
+    notice::{NoticeSeen, StopNotice},
     proof::WipeStep,
     runtime::{GuestSeen, PlanReport, ReconcileReport},
-    task::{Fence, GuestOrder, PlanOrder, ReconcileOrder, TaskFailure, TaskResult, TaskSlot},
+    task::{Fence, GuestOrder, NoticeOrder, PlanOrder, ReconcileOrder, TaskFailure, TaskResult, TaskSlot},
 };
 use serde::{Deserialize, Serialize};
 use std::{
@@ -113,6 +114,9 @@ struct State {
     busy_steps: u64,
     eyes: Eyes,
     shows: Shows,
+    // How long guests take to save what they need; for ever when absent. And what each was told, and when.
+    checkpoint_ms: Option<i64>,
+    told: BTreeMap<AllocationId, (StopNotice, Timestamp)>,
 }
 
 /// What a host shows of itself, made when somebody looks: most worlds never do.
@@ -131,8 +135,14 @@ pub struct SimHost(Arc<Mutex<State>>);
 impl SimHost {
     /// A host with what is on it, and dice for its faults.
     pub fn new(node_id: NodeId, machine: Machine, weather: HostWeather, dice: Dice, shows: Shows) -> Self {
-        let state = State { node_id, machine, weather, dice, busy_steps: 0, eyes: Eyes::default(), shows };
+        let (eyes, told) = (Eyes::default(), BTreeMap::new());
+        let state = State { node_id, machine, weather, dice, busy_steps: 0, eyes, shows, checkpoint_ms: None, told };
         Self(Arc::new(Mutex::new(state)))
+    }
+
+    /// From now on guests that are told of their end say this much later that they are ready; never when absent, as at first.
+    pub fn checkpoints_after(&self, checkpoint_ms: Option<i64>) {
+        self.state().checkpoint_ms = checkpoint_ms;
     }
 
     /// From now on it shows this of itself.
@@ -164,6 +174,7 @@ impl SimHost {
     pub fn reboot(&self) -> Vec<AllocationId> {
         let mut state = self.state();
         let lost = std::mem::take(&mut state.machine.guests);
+        state.told.clear();
         for traces in state.machine.slots.values_mut() {
             (traces.gpu, traces.fabric) = (None, None);
         }
@@ -331,9 +342,26 @@ impl Host for SimHost {
         Ok(seen)
     }
 
+    // Somebody listens in every guest.
+    fn notice(&self, order: &NoticeOrder, now: Timestamp) -> Result<NoticeSeen, HostFault> {
+        let mut state = self.state();
+        let runs = |guest: &SimGuest| guest.allocation_id == order.allocation_id && guest.ready;
+        if !state.machine.guests.iter().any(runs) {
+            return Err(HostFault::new("The guest is not here."));
+        }
+        let checkpoint_ms = state.checkpoint_ms;
+        let told = state.told.entry(order.allocation_id.clone()).or_insert_with(|| (order.notice.clone(), now));
+        if told.0 != order.notice {
+            *told = (order.notice.clone(), now);
+        }
+        let ready = |ms: i64| now.micros_since(told.1) >= ms.saturating_mul(1000);
+        Ok(NoticeSeen { delivered: true, checkpointed: checkpoint_ms.is_some_and(ready) })
+    }
+
     fn stop_guest(&self, effect: &Effect, guest: &Guest, _: &dyn Watch) -> Result<String, HostFault> {
         let mut state = self.state();
         state.take(effect);
+        state.told.remove(&guest.allocation_id);
         let HostWeather { stop_fails, stop_sticks, .. } = state.weather;
         if state.dice.chance(stop_fails) {
             return Err(HostFault::new("The guest does not stop."));
@@ -406,7 +434,7 @@ impl Host for SimHost {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
-    use model::Timestamp;
+    use model::notice::StopReason;
 
     const NOW: Timestamp = Timestamp::from_micros(0);
 
@@ -520,6 +548,31 @@ mod tests {
             provision(&host, &change).unwrap();
         }
         assert_eq!(rules(&host), ["I10", "I21"]);
+    }
+
+    #[test]
+    fn a_guest_is_told_at_once_and_is_ready_when_it_was_said_to_be() {
+        let host = host();
+        let at = |second| NOW.plus_seconds(second);
+        let order = |stop_s| NoticeOrder {
+            allocation_id: allocation(1),
+            slots: vec![given(1)],
+            notice: StopNotice { stop_at: at(stop_s), reason: StopReason::Preempted, by: None },
+        };
+        assert!(host.notice(&order(60), at(0)).is_err(), "nobody is there");
+        provision(&host, &effect(&host, 1, Step::Provision, 1)).unwrap();
+        let seen = |stop_s, second| {
+            let seen = host.notice(&order(stop_s), at(second)).unwrap();
+            assert!(seen.delivered);
+            seen.checkpointed
+        };
+        assert!(!seen(60, 0) && !seen(60, 50), "never, unless somebody says otherwise");
+        host.checkpoints_after(Some(5000));
+        assert!(seen(60, 50), "it was told long ago");
+        assert!(!seen(90, 51) && !seen(90, 55) && seen(90, 56), "told anew, it needs its time anew");
+        host.checkpoints_after(Some(0));
+        assert!(seen(120, 57), "at once");
+        assert_eq!(rules(&host), [""; 0]);
     }
 
     #[test]

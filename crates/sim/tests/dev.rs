@@ -25,7 +25,7 @@ use std::{
 };
 use store::{Db, DbConfig, Page, StoreError, Tx, events, nodes, slots};
 
-const PACE: Pace = Pace { provision_ms: 50, stop_ms: 20, wipe_ms: 5 };
+const PACE: Pace = Pace { provision_ms: 50, stop_ms: 20, wipe_ms: 5, checkpoint_ms: None };
 
 struct Dev {
     db: Db,

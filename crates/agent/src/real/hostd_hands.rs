@@ -14,10 +14,11 @@ use hostd::{
 use model::{
     AllocationId,
     image::ImageSpec,
+    notice::NoticeSeen,
     proof::WipeStep,
     runtime::{GuestSeen, PlanReport, ReconcileReport, WorkProgress, WorkStep},
     stream::StreamKind,
-    task::{GuestOrder, PlanOrder, ReconcileOrder, TaskFailure, TaskSlot},
+    task::{GuestOrder, NoticeOrder, PlanOrder, ReconcileOrder, TaskFailure, TaskSlot},
 };
 use std::{
     fmt::Debug,
@@ -107,6 +108,10 @@ impl RootHands for HostdHands {
         let (progress, wanted) = (|progress| watch.tell(progress), || watch.is_wanted());
         let waiting = Waiting { progress: &progress, wanted: &wanted };
         self.patiently(|client| client.provision(&effect.allocation_id, &effect.given, guest, waiting))
+    }
+
+    fn notice(&self, order: &NoticeOrder) -> Result<NoticeSeen, HostFault> {
+        self.patiently(|client| client.notice(&order.allocation_id, &order.notice))
     }
 
     fn stop_guest(&self, effect: &Effect, guest: &Guest, watch: &dyn Watch) -> Result<String, HostFault> {

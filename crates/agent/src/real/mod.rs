@@ -15,11 +15,12 @@ pub mod tools;
 
 use crate::host::{Effect, Guest, Host, HostFault, Watch};
 use model::{
-    AllocationId,
+    AllocationId, Timestamp,
     image::ImageSpec,
+    notice::NoticeSeen,
     proof::WipeStep,
     runtime::{GuestSeen, PlanReport, ReconcileReport},
-    task::{GuestOrder, PlanOrder, ReconcileOrder, TaskSlot},
+    task::{GuestOrder, NoticeOrder, PlanOrder, ReconcileOrder, TaskSlot},
 };
 use root::DiskRoot;
 use root_hands::RootHands;
@@ -112,6 +113,9 @@ impl RealHost {
 impl Host for RealHost {
     fn provision(&self, effect: &Effect, order: &GuestOrder, watch: &dyn Watch) -> Result<GuestSeen, HostFault> {
         self.hands()?.provision(effect, order, watch)
+    }
+    fn notice(&self, order: &NoticeOrder, _: Timestamp) -> Result<NoticeSeen, HostFault> {
+        self.hands()?.notice(order)
     }
     fn stop_guest(&self, effect: &Effect, guest: &Guest, watch: &dyn Watch) -> Result<String, HostFault> {
         self.hands()?.stop_guest(effect, guest, watch)

@@ -8,9 +8,10 @@ use crate::host::{Effect, Guest, HostFault, Watch};
 use model::{
     AllocationId,
     image::ImageSpec,
+    notice::NoticeSeen,
     proof::WipeStep,
     runtime::{GuestSeen, PlanReport, ReconcileReport},
-    task::{GuestOrder, PlanOrder, ReconcileOrder, TaskSlot},
+    task::{GuestOrder, NoticeOrder, PlanOrder, ReconcileOrder, TaskSlot},
 };
 use std::fmt::Debug;
 
@@ -18,6 +19,9 @@ use std::fmt::Debug;
 pub trait RootHands: Debug + Send + Sync {
     /// Builds and starts a guest.
     fn provision(&self, effect: &Effect, order: &GuestOrder, watch: &dyn Watch) -> Result<GuestSeen, HostFault>;
+
+    /// Tells a guest that it will be stopped, unless it was told, and looks whether it has answered.
+    fn notice(&self, order: &NoticeOrder) -> Result<NoticeSeen, HostFault>;
 
     /// Stops a guest and removes what is left of it; what was seen of that.
     fn stop_guest(&self, effect: &Effect, guest: &Guest, watch: &dyn Watch) -> Result<String, HostFault>;

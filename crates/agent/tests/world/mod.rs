@@ -10,10 +10,12 @@ use model::{
     AllocationId, NodeId, SlotId, TaskId, Timestamp,
     guest::{SlotBundle, SlotShare},
     image::{ImageFormat, ImageKind, ImageSpec},
+    notice::{NoticeSeen, StopNotice, StopReason},
     proof::WipeStep,
     runtime::{GuestLeaseState, GuestSeen, PlanReport, ReconcileReport, Refusal},
     task::{
-        Fence, GuestOrder, PlanOrder, ReconcileOrder, Task, TaskFailure, TaskInput, TaskKind, TaskResult, TaskSlot,
+        Fence, GuestOrder, NoticeOrder, PlanOrder, ReconcileOrder, Task, TaskFailure, TaskInput, TaskKind, TaskResult,
+        TaskSlot,
     },
 };
 use std::{
@@ -29,6 +31,9 @@ use std::{
 use topology::Tree;
 
 pub const SECRET: [u8; 32] = [7; 32];
+
+/// Guests that are told so are stopped this long after the beginning of the world.
+pub const NOTICE_S: i64 = 60;
 
 pub fn node_id() -> NodeId {
     NodeId::from_parts(Timestamp::from_micros(0), [1; 10])
@@ -61,6 +66,11 @@ fn input(kind: TaskKind, order: GuestOrder) -> TaskInput {
     match kind {
         TaskKind::SliceVmProvision => TaskInput::SliceVmProvision(order),
         TaskKind::SliceVmRelease => TaskInput::SliceVmRelease(order),
+        TaskKind::SliceVmNotice => {
+            let stop_at = Timestamp::from_micros(0).plus_seconds(NOTICE_S);
+            let notice = StopNotice { stop_at, reason: StopReason::Preempted, by: None };
+            TaskInput::SliceVmNotice(NoticeOrder { allocation_id: order.allocation_id, slots: order.slots, notice })
+        }
         TaskKind::SlicePlan => TaskInput::SlicePlan(PlanOrder { slots: vec![] }),
         TaskKind::SliceReconcile => TaskInput::SliceReconcile(ReconcileOrder { claims: vec![], slots: vec![] }),
         TaskKind::ImagePrefetch => TaskInput::ImagePrefetch { image: image() },
@@ -156,6 +166,10 @@ pub struct Machine {
     /// Slots that a change is being made to, and those to which a second was begun meanwhile.
     touching: BTreeSet<SlotId>,
     pub overlaps: Vec<SlotId>,
+    /// What guests were told, and by the agent's clock when.
+    pub noticed: Vec<(NoticeOrder, Timestamp)>,
+    /// When guests that were told are ready; never when absent.
+    pub ready_at: Option<Timestamp>,
     /// What comparisons were given.
     pub compared: Vec<(ReconcileOrder, Vec<AllocationId>)>,
     /// What comparisons and plans answer.
@@ -220,6 +234,14 @@ impl Host for TestHost {
         machine.guests.retain(|guest| guest.allocation_id != allocation_id);
         machine.guests.push(Guest { allocation_id, slots, ready: true, seen: Some(seen.clone()) });
         Ok(seen)
+    }
+    fn notice(&self, order: &NoticeOrder, now: Timestamp) -> Result<NoticeSeen, HostFault> {
+        let mut machine = self.machine();
+        machine.noticed.push((order.clone(), now));
+        if machine.blind {
+            return Err(HostFault::new("no answer"));
+        }
+        Ok(NoticeSeen { delivered: true, checkpointed: machine.ready_at.is_some_and(|ready| now >= ready) })
     }
     fn stop_guest(&self, effect: &Effect, guest: &Guest, watch: &dyn Watch) -> Result<String, HostFault> {
         self.take(effect, watch)?;

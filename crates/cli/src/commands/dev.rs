@@ -210,7 +210,11 @@ pub async fn dev(global: &Global, dev: Dev) -> Result<(), Failure> {
     };
     let running = Replica::start(setup).await?;
     let metal = metal.map(|(metal, _)| metal);
-    let pace = if dev.instant { Pace { provision_ms: 0, stop_ms: 0, wipe_ms: 0 } } else { Pace::default() };
+    let pace = if dev.instant {
+        Pace { provision_ms: 0, stop_ms: 0, wipe_ms: 0, checkpoint_ms: None }
+    } else {
+        Pace::default()
+    };
     let fleet = spawn_fleet_on(fleet_db, running.node_plane(), ports, &kept, pace, metal.as_ref())
         .map_err(|error| Failure::Local(format!("the simulated fleet could not start: {error}")))?;
     announce(&welcome(&running, &seeded, &folder))?;

@@ -99,7 +99,7 @@ impl Fleet {
         let seeded = seed_dev(&db, &ports, &folder).unwrap();
         let operator = seeded.in_role(Role::PlatformOperator).unwrap().secret.clone();
         let plane = Arc::new(NodePlane::new(ports.clone(), Poke::default()));
-        let pace = Pace { provision_ms: 0, stop_ms: 0, wipe_ms: 0 };
+        let pace = Pace { provision_ms: 0, stop_ms: 0, wipe_ms: 0, checkpoint_ms: None };
         let agents = spawn_fleet(db.clone(), Arc::clone(&plane), ports.clone(), &folder, pace).unwrap();
         let (stop, stopped) = mpsc::channel();
         let beats = std::thread::spawn(move || {

@@ -3,11 +3,12 @@
 
 use lifecycle::order::{OrderView, Orders};
 use model::{
-    AllocationId, NodeId, TaskId, Timestamp,
+    AllocationId, NodeId, SlotId, TaskId, Timestamp,
     claim::ClaimKind,
     guest::{BundleDevice, GuestSpec, LOGIN_USER, SlotBundle, SlotShare},
+    notice::StopNotice,
     supply::SlotState,
-    task::{Fence, GuestOrder, Task, TaskInput, TaskKind, TaskSlot, TaskState},
+    task::{Fence, GuestOrder, NoticeOrder, Task, TaskInput, TaskKind, TaskSlot, TaskState},
 };
 use store::{
     Stamp, StoreError, Tx,
@@ -67,19 +68,63 @@ pub(super) fn give(
             bundle: share.and_then(|share| bundle(slot, share)).map(Box::new),
         });
     }
-    // The agent compares slot by slot, with each slot's own generation; this one is for people and for the answer.
-    let generation = slots.iter().map(|slot| slot.use_generation).max().unwrap_or(0);
     let spec = match order.purpose {
         Purpose::Provision => guest_spec(tx, allocation, touched)?.map(Box::new),
         Purpose::Release => None,
     };
-    let guest = GuestOrder { allocation_id: allocation.id.clone(), slots, guest: spec };
+    let input = order.purpose.input(GuestOrder { allocation_id: allocation.id.clone(), slots, guest: spec });
+    let Order { node_id, attempt, deadline, .. } = *order;
+    write_down(tx, stamp, allocation, Given { node_id, input, attempt, deadline }).map(drop)
+}
+
+/// Tells the guest of a running allocation that it will be stopped. The order ends when the guest says that it is ready, or when
+/// its time has come; what came of it is in its result. A newer notice takes its place, and so does the order to stop it.
+#[expect(dead_code, reason = "given by whoever takes GPUs back from running work")]
+pub(super) fn give_notice(
+    tx: &mut Tx<'_>,
+    stamp: &mut Stamp<'_>,
+    allocation: &AllocationRow,
+    notice: StopNotice,
+    attempt: i64,
+) -> Result<TaskId, StoreError> {
+    let (node_id, held) = held_to_order(tx, &allocation.id)?;
+    let deadline = notice.stop_at.plus_seconds(NOTICE_LATE_S);
+    let slots = held.iter().map(|slot| (slot.id.clone(), slot.use_generation));
+    let input = noticed(&allocation.id, slots, notice);
+    write_down(tx, stamp, allocation, Given { node_id: &node_id, input, attempt, deadline })
+}
+
+// An agent answers a second after the guest's time has come; a host that is away may take a poll longer.
+const NOTICE_LATE_S: i64 = 60;
+
+/// What a guest is to be told, as its host is told. What was approved for its slots is of no use for that.
+fn noticed(id: &AllocationId, slots: impl Iterator<Item = (SlotId, i64)>, notice: StopNotice) -> TaskInput {
+    let slot = |(slot_id, use_generation)| TaskSlot { slot_id, use_generation, nonce: None, bundle: None };
+    TaskInput::SliceVmNotice(NoticeOrder { allocation_id: id.clone(), slots: slots.map(slot).collect(), notice })
+}
+
+/// An order that lacks only its id and its fence.
+struct Given<'a> {
+    node_id: &'a NodeId,
+    input: TaskInput,
+    attempt: i64,
+    deadline: Timestamp,
+}
+
+fn write_down(
+    tx: &mut Tx<'_>,
+    stamp: &mut Stamp<'_>,
+    allocation: &AllocationRow,
+    given: Given<'_>,
+) -> Result<TaskId, StoreError> {
+    // The agent compares slot by slot, with each slot's own generation; this one is for people and for the answer.
+    let generation = given.input.slots().iter().map(|slot| slot.use_generation).max().unwrap_or(0);
     let task = Task {
         id: TaskId::from_parts(stamp.now, stamp.bits()),
-        node_id: order.node_id.clone(),
-        input: order.purpose.input(guest),
-        fence: Fence { incarnation: store::incarnation(tx)?, generation, attempt: order.attempt },
-        deadline: order.deadline,
+        node_id: given.node_id.clone(),
+        input: given.input,
+        fence: Fence { incarnation: store::incarnation(tx)?, generation, attempt: given.attempt },
+        deadline: given.deadline,
     };
     tasks::insert(tx, stamp, TaskNew { task: &task, owner: Some((&allocation.tenant_id, &allocation.project_id)) })?;
     let given = tasks::of_allocation(tx, &allocation.id)?;
@@ -87,7 +132,7 @@ pub(super) fn give(
     for older in given.iter().filter(|older| !older.state.is_terminal() && supersedes(newest, older)) {
         living::poke(tx, Table::Tasks, older.id.as_str(), stamp.now)?;
     }
-    Ok(())
+    Ok(task.id)
 }
 
 /// What a guest is made of, besides its slots; none for a whole node that its tenant brings up themselves.
@@ -231,7 +276,12 @@ fn nonce(stamp: &mut Stamp<'_>) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::host_name;
+    use super::{host_name, noticed};
+    use model::{
+        AllocationId, SlotId, Timestamp,
+        notice::{StopNotice, StopReason},
+        task::{TaskInput, TaskKind},
+    };
 
     #[test]
     fn whatever_it_is_called_a_host_can_be_called_that() {
@@ -240,5 +290,19 @@ mod tests {
         assert_eq!(host_name("研究"), "guest");
         assert_eq!(host_name("-x-"), "x");
         assert_eq!(host_name(&"a".repeat(200)).len(), 63);
+    }
+
+    #[test]
+    fn a_notice_names_the_guest_by_its_slots_and_carries_nothing_that_is_not_needed() {
+        let at = Timestamp::from_micros(1);
+        let (id, slot_id) = (AllocationId::from_parts(at, [1; 10]), SlotId::from_parts(at, [2; 10]));
+        let notice = StopNotice { stop_at: at.plus_seconds(60), reason: StopReason::Preempted, by: None };
+        let input = noticed(&id, [(slot_id.clone(), 7)].into_iter(), notice.clone());
+        assert_eq!((input.kind(), input.allocation_id()), (TaskKind::SliceVmNotice, Some(&id)));
+        assert_eq!(input.guest(), None, "nothing is changed of it");
+        let slots: Vec<_> = input.slots().iter().map(|slot| (&slot.slot_id, slot.use_generation)).collect();
+        assert_eq!(slots, [(&slot_id, 7)]);
+        assert!(input.slots().iter().all(|slot| slot.bundle.is_none() && slot.nonce.is_none()));
+        assert!(matches!(input, TaskInput::SliceVmNotice(order) if order.notice == notice));
     }
 }

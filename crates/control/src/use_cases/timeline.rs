@@ -190,6 +190,9 @@ fn of_order(row: &TimelineRow) -> Option<Told> {
     if kind.is_for_provider() {
         return of_machine(row, kind);
     }
+    if kind == TaskKind::SliceVmNotice {
+        return of_notice(row);
+    }
     let provision = kind == TaskKind::SliceVmProvision;
     Some(match (row.change, row.state_to.as_deref()) {
         (Change::Created, _) if provision => (TimelineStep::Order, Begun, "The host is told to build it."),
@@ -213,6 +216,19 @@ fn of_order(row: &TimelineRow) -> Option<Told> {
         }
         _ => return None,
     })
+}
+
+fn of_notice(row: &TimelineRow) -> Option<Told> {
+    use TimelineState::{Begun, Done, Failed};
+    let (state, words) = match (row.change, row.state_to.as_deref()) {
+        (Change::Created, _) => (Begun, "The guest is to be told that it will be stopped."),
+        (Change::Updated, _) => return begun(row.reason.as_deref()?.parse().ok()?),
+        (Change::StateChanged, Some("succeeded")) => (Done, "The guest is ready to be stopped, or its notice is over."),
+        (Change::StateChanged, Some("failed")) => (Failed, "The guest could not be told."),
+        (Change::StateChanged, Some("expired")) => (Done, "No answer came in time, or a newer order took its place."),
+        _ => return None,
+    };
+    Some((TimelineStep::Notice, state, words))
 }
 
 fn of_machine(row: &TimelineRow, kind: TaskKind) -> Option<Told> {
@@ -267,6 +283,7 @@ fn words(step: TimelineStep) -> Option<&'static str> {
         TimelineStep::LeaseSeen => "The guest is waited for to take its address.",
         TimelineStep::Boot => "The guest starts.",
         TimelineStep::SshReady => "The guest is waited for to answer to SSH.",
+        TimelineStep::Notice => "The guest is waited for to say that it is ready to be stopped.",
         TimelineStep::Stopping => "The guest is stopped.",
         TimelineStep::MachineFree => "The machine is taken back from whoever had it, and its disks are erased.",
         TimelineStep::MachineInstall => "The machine is installed.",

@@ -1,7 +1,7 @@
 //! From a [`DomainSpec`] to the XML that libvirt reads. Element names and their order are libvirt's ("Domain XML format").
 
 use super::{Accelerator, Cell, Console, CpuModel, DomainSpec, Firmware, NAMESPACE, Nic, Offloads, Role};
-use crate::{identity::Refused, xml::Element};
+use crate::{identity::Refused, notice, xml::Element};
 use std::{fmt::Display, path::Path};
 
 /// The XML of a guest whose spec keeps its rules.
@@ -126,7 +126,7 @@ fn cpu(spec: &DomainSpec) -> Element {
 }
 
 fn devices(spec: &DomainSpec) -> Element {
-    let agent = Element::new("target").with("type", "virtio").with("name", "org.qemu.guest_agent.0");
+    let virtio = |name: &str| Element::new("target").with("type", "virtio").with("name", name);
     let random = Element::new("backend").with("model", "random").text("/dev/urandom");
     Element::new("devices")
         .child(Element::new("emulator").text(path_text(&spec.emulator)))
@@ -138,7 +138,8 @@ fn devices(spec: &DomainSpec) -> Element {
         }))
         .child(nic(&spec.nic))
         .child(console(&spec.console))
-        .child(Element::new("channel").with("type", "unix").child(agent))
+        .child(Element::new("channel").with("type", "unix").child(virtio("org.qemu.guest_agent.0")))
+        .child(Element::new("channel").with("type", "unix").child(bound(&spec.notice)).child(virtio(notice::PORT)))
         .children(hostdevs(spec))
         .child(Element::new("memballoon").with("model", "none"))
         .child(Element::new("rng").with("model", "virtio").child(random))
@@ -196,10 +197,15 @@ fn nic(nic: &Nic) -> Element {
         .children(driver)
 }
 
+// A socket that QEMU listens on.
+fn bound(path: &Path) -> Element {
+    Element::new("source").with("mode", "bind").with("path", path_text(path))
+}
+
 fn console(console: &Console) -> Element {
     Element::new("serial")
         .with("type", "unix")
-        .child(Element::new("source").with("mode", "bind").with("path", path_text(&console.path)))
+        .child(bound(&console.path))
         .child(Element::new("log").with("file", path_text(&console.log)).with("append", "on"))
         .child(Element::new("target").with("port", 0))
 }

@@ -2,6 +2,7 @@
 //! over: a device too many is as wrong as one too few.
 
 use super::{CpuModel, DomainSpec, Firmware, Offloads, read::*};
+use crate::notice;
 use serde::{Deserialize, Serialize};
 use std::{collections::BTreeSet, path::Path};
 
@@ -203,13 +204,17 @@ fn others(spec: &DomainSpec, seen: &DomainSeen, differences: &mut Differences) {
     let agent = |device: &DeviceSeen| {
         is(device, "channel", "unix") && device.leads_to.last().is_some_and(|name| name == "org.qemu.guest_agent.0")
     };
+    let told = [path_text(&spec.notice), "bind".to_owned(), notice::PORT.to_owned()];
+    let noticed = |device: &DeviceSeen| is(device, "channel", "unix") && device.leads_to == told;
     let random = |device: &DeviceSeen| device.element == "rng" && device.leads_to == ["/dev/urandom"];
     let balloon = |device: &DeviceSeen| device.element == "memballoon" && device.model == "none";
     let no_usb = |device: &DeviceSeen| is(device, "controller", "usb") && device.model == "none";
     type Is<'a> = &'a dyn Fn(&DeviceSeen) -> bool;
-    let must: [(&str, Is<'_>, usize); 6] = [
+    let must: [(&str, Is<'_>, usize); 7] = [
         ("serial console", &serial, 1),
         ("guest agent", &agent, 1),
+        // A guest that was started before there were notices has none, and is as good as any.
+        ("port for notices", &noticed, count(&noticed).min(1)),
         ("random numbers", &random, 1),
         ("balloon switched off", &balloon, 1),
         ("USB switched off", &no_usb, 1),

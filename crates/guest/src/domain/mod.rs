@@ -192,6 +192,8 @@ pub struct DomainSpec {
     pub nic: Nic,
     /// Its serial console.
     pub console: Console,
+    /// The socket by which it is told that it will be stopped.
+    pub notice: PathBuf,
 }
 
 impl DomainSpec {
@@ -215,6 +217,7 @@ impl DomainSpec {
             paths.extend([("firmware.code", code), ("firmware.vars_template", vars_template), ("firmware.vars", vars)]);
         }
         paths.extend([("console.path", &self.console.path), ("console.log", &self.console.log)]);
+        paths.push(("notice", &self.notice));
         paths.into_iter().try_for_each(|(field, path)| check_path(field, path))
     }
 

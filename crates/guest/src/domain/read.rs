@@ -8,9 +8,11 @@
 use super::NAMESPACE;
 use crate::{
     identity::{GuestUse, Mac, PciAddress, Refused, SlotUse, Uuid},
+    notice,
     xml::{Element, XmlFault},
 };
 use serde::{Deserialize, Serialize};
+use std::path::Path;
 
 /// Why a domain cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -150,6 +152,19 @@ pub struct DeviceSeen {
     pub index: String,
     /// Where it leads: the path of a console, the log of it, the name of a channel, the source of randomness.
     pub leads_to: Vec<String>,
+    /// Whether somebody in the guest has it open, as far as libvirt knows.
+    pub is_open: bool,
+}
+
+impl DomainSeen {
+    /// Whether somebody in the guest listens for notices on this socket; none when it has no such port.
+    pub fn notice_heard(&self, socket: &Path) -> Option<bool> {
+        let ends = [socket.to_string_lossy().into_owned(), "bind".to_owned(), notice::PORT.to_owned()];
+        self.others
+            .iter()
+            .find(|device| device.element == "channel" && device.leads_to == ends)
+            .map(|port| port.is_open)
+    }
 }
 
 /// Reads a domain as `virsh dumpxml` writes it.
@@ -360,6 +375,7 @@ fn other(device: &Element) -> DeviceSeen {
         kind: get(device, "type"),
         model: get(device, "model"),
         index: get(device, "index"),
+        is_open: device.at(&["target"], "state") == Some("connected"),
         leads_to,
     }
 }

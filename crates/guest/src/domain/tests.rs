@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::identity::tests::{guest, slot};
-use crate::xml::Element;
+use crate::{notice, xml::Element};
 use proptest::prelude::*;
 
 pub(crate) fn spec() -> DomainSpec {
@@ -41,6 +41,7 @@ pub(crate) fn spec() -> DomainSpec {
             offloads: Offloads::Off,
         },
         console: Console { path: "/run/gpuaas/c.sock".into(), log: "/var/log/gpuaas/c.log".into() },
+        notice: "/run/gpuaas/n.sock".into(),
     }
 }
 
@@ -130,7 +131,9 @@ fn a_device_too_many_or_too_few_is_a_difference() {
         let name = tree.first("devices").unwrap().children[at].clone();
         // The root itself is not a device that a guest could miss: libvirt puts it back.
         let by_itself = name.name == "controller" && name.get("type") == Some("pci");
-        assert!(differs(&|devices| drop(devices.remove(at))) || by_itself, "{name:?}");
+        // Nor is a port for notices: guests from before there were any have none.
+        let older = name.at(&["target"], "name") == Some(notice::PORT);
+        assert!(differs(&|devices| drop(devices.remove(at))) || by_itself || older, "{name:?}");
         let doubled = |devices: &mut Vec<Element>| devices.push(name.clone());
         let own = ["emulator", "controller"].contains(&name.name.as_str());
         assert!(differs(&doubled) || own, "{name:?} twice");
@@ -139,6 +142,26 @@ fn a_device_too_many_or_too_few_is_a_difference() {
         let hostdev = devices.iter_mut().find(|device| device.name == "hostdev").unwrap();
         hostdev.attributes.iter_mut().find(|(name, _)| name == "managed").unwrap().1 = "yes".into();
     }));
+}
+
+#[test]
+fn whether_somebody_listens_for_notices_is_seen() {
+    let (xml, socket) = (build(&spec()).unwrap(), spec().notice);
+    let heard = |xml: &str| read_domain(xml).unwrap().notice_heard(&socket);
+    let target = format!("name='{}'", notice::PORT);
+    let double = format!("name=\"{}\"", notice::PORT);
+    let in_state = |state: &str| {
+        let with = |target: &str| format!("{target} state='{state}'");
+        xml.replace(&target, &with(&target)).replace(&double, &with(&double))
+    };
+    assert_eq!(heard(&xml), Some(false), "a machine that is off");
+    assert_eq!(heard(&in_state("disconnected")), Some(false));
+    assert_eq!(heard(&in_state("connected")), Some(true));
+    assert_eq!(heard(&in_state("connected").replace("n.sock", "other.sock")), None, "somewhere else");
+    assert_eq!(heard(&xml.replace(notice::PORT, "org.example.other")), None, "from before there were notices");
+    let mut elsewhere = spec();
+    elsewhere.notice = "/run/gpuaas/other.sock".into();
+    assert!(!compare(&spec(), &seen(&elsewhere)).is_empty(), "a port that leads elsewhere is one too many");
 }
 
 #[test]
@@ -221,7 +244,7 @@ proptest! {
         let mut spec = spec();
         let path = PathBuf::from(format!("/x/{name}y"));
         (spec.seed, spec.disks[0].device) = (path.clone(), path.join("disk"));
-        spec.console = Console { path: path.join("s"), log: path.join("l") };
+        (spec.console, spec.notice) = (Console { path: path.join("s"), log: path.join("l") }, path.join("n"));
         match build(&spec) {
             Ok(xml) => prop_assert_eq!(compare(&spec, &read_domain(&xml).unwrap()), vec![]),
             Err(refused) => prop_assert!(name.contains("..") || name.starts_with("./") || name.contains("/./") || !fits(&name) , "{}", refused),
