@@ -59,6 +59,8 @@ struct Progress {
     since: i64,
     runs: bool,
     priority: u8,
+    // When it is raised by a class.
+    raised_at: Option<i64>,
 }
 
 struct World<'t> {
@@ -91,6 +93,7 @@ impl<'t> World<'t> {
             since: job.submitted_s,
             runs: false,
             priority: job.priority,
+            raised_at: None,
         };
         Self {
             trace,
@@ -180,7 +183,9 @@ impl<'t> World<'t> {
         }
         let waited = moment.saturating_sub(std::mem::replace(&mut progress.since, moment)).max(0).unsigned_abs();
         self.ends.insert((moment.saturating_add_unsigned(progress.left_s), job));
-        self.raises.retain(|(_, other)| self.setup.ageing_s.is_none() || *other != job);
+        if let Some(at) = progress.raised_at.take() {
+            self.raises.remove(&(at, job));
+        }
         if let Some(fate) = self.fates.get_mut(job) {
             fate.waited_s = fate.waited_s.saturating_add(waited);
             fate.started_s.get_or_insert(moment);
@@ -231,9 +236,11 @@ impl<'t> World<'t> {
     }
 
     fn raise_later(&mut self, job: usize, moment: i64) {
-        let lower = self.progress.get(job).is_some_and(|progress| !progress.runs && progress.priority < PRIORITY_MAX);
-        if let Some(ageing_s) = self.setup.ageing_s.filter(|_| lower) {
-            self.raises.insert((moment.saturating_add(i64::from(ageing_s)), job));
+        let (Some(progress), Some(ageing_s)) = (self.progress.get_mut(job), self.setup.ageing_s) else { return };
+        if progress.priority < PRIORITY_MAX {
+            let at = moment.saturating_add(i64::from(ageing_s));
+            progress.raised_at = Some(at);
+            self.raises.insert((at, job));
         }
     }
 }
