@@ -1,10 +1,11 @@
 //! The desk that decides as the KAI scheduler does. Each round opens a session on one floor that has all the GPUs, with what
 //! runs and what waits, and does what a round of that scheduler does: allocate, reclaim, preempt.
 //!
-//! A session looks at every job that waits. Of jobs of one team that ask for the same only the first few are shown to it: what
-//! the first of them does not get, the later ones do not get either, and rounds go on as long as somebody starts. The rest of
-//! the line is shown as one job that asks for all they want and can never be placed, because fair parts depend on what is
-//! asked for.
+//! A session looks at every job that waits, and a search for victims tries all of them out again and again. So of jobs of one
+//! team that ask for the same only the first few are shown to it, and only the very first where victims are searched: what
+//! that one does not get, the later ones do not get either, and rounds go on as long as something happens. The rest of the
+//! line is shown as one job that asks for all they want and can never be placed, because fair parts depend on what is asked
+//! for.
 
 use crate::{
     desk::{Cause, Change, Decided, Desk, STOP_ROUNDS_MAX},
@@ -27,8 +28,9 @@ use std::{
     collections::{BTreeMap, BTreeSet},
 };
 
-// So many jobs of one team that ask for the same are shown at once.
-const SHOWN: usize = 8;
+// What is done, and how many jobs of one team that ask for the same are shown for it. What is free is given out first.
+const GIVE: (&[Action], usize) = (&[Action::Allocate], 16);
+const TAKE: (&[Action], usize) = (&[Action::Allocate, Action::Reclaim, Action::Preempt], 1);
 
 // Who came first of the highest class.
 type Turn = (Reverse<u8>, usize);
@@ -147,11 +149,13 @@ impl<'t> Rounds<'t> {
         })
     }
 
-    // What those ask for that are not shown: the gang is never complete, so it is never placed.
+    // What those ask for that are not shown: the gang is never complete, so it is never placed. More than everything makes no
+    // difference.
     fn rest(&self, team: u32, asks: Asks, count: usize) -> JobSpec {
-        let enough = u64::from(self.floor.gpus).saturating_mul(1000) / asks.gpu_milli.max(1) + 1;
-        let count = u64::try_from(count).unwrap_or(u64::MAX).min(enough);
-        let tasks: Vec<TaskSpec> = (0..count).flat_map(|_| tasks(asks, false)).collect();
+        let count = u64::try_from(count).unwrap_or(u64::MAX);
+        let [gpu_milli, cpu_milli, memory_mib] = asks.list().map(|much| much.saturating_mul(count));
+        let gpu_milli = gpu_milli.min(u64::from(self.floor.gpus) * 1000).next_multiple_of(1000);
+        let tasks = tasks(Asks { gpu_milli, cpu_milli, memory_mib }, false);
         JobSpec {
             queue: team as usize,
             priority: 0,
@@ -165,16 +169,16 @@ impl<'t> Rounds<'t> {
     }
 
     // One round; says what was done.
-    fn round(&self, now: i64) -> Vec<Change> {
+    fn round(&self, now: i64, (actions, most): (&[Action], usize)) -> Vec<Change> {
         let mut shown: Vec<Option<usize>> = self.running.keys().copied().map(Some).collect();
         let mut jobs: Vec<JobSpec> = shown.iter().flatten().filter_map(|job| self.spec(*job, now)).collect();
         for ((team, asks), line) in self.waiting.iter().filter(|(_, line)| !line.is_empty()) {
-            for (_, job) in line.iter().take(SHOWN) {
+            for (_, job) in line.iter().take(most) {
                 jobs.extend(self.spec(*job, now));
                 shown.push(Some(*job));
             }
-            if line.len() > SHOWN {
-                jobs.push(self.rest(*team, *asks, line.len() - SHOWN));
+            if line.len() > most {
+                jobs.push(self.rest(*team, *asks, line.len() - most));
                 shown.push(None);
             }
         }
@@ -187,7 +191,7 @@ impl<'t> Rounds<'t> {
             rules: Rules::default(),
         };
         let mut session = Session::open(&cluster);
-        [Action::Allocate, Action::Reclaim, Action::Preempt].into_iter().for_each(|action| session.act(action));
+        actions.iter().for_each(|action| session.act(*action));
         let job_of = |task: usize| shown.get(session.tasks.get(task)?.job).copied().flatten();
         let changes = session.events.iter().filter_map(|event| match event {
             Event::Bound { task, .. } => Some(Change::Start(job_of(*task)?)),
@@ -228,8 +232,10 @@ impl Desk for Rounds<'_> {
             if self.waiting.values().all(BTreeSet::is_empty) {
                 return decided;
             }
+            let given = self.round(now, GIVE);
+            let changes = if given.is_empty() { self.round(now, TAKE) } else { given };
             let (mut starts, mut stops) = (BTreeSet::new(), BTreeMap::new());
-            for change in self.round(now) {
+            for change in changes {
                 match change {
                     Change::Start(job) => _ = starts.insert(job),
                     Change::Stop(job, cause) => _ = stops.insert(job, cause),
