@@ -45,6 +45,8 @@ pub(crate) struct Decided {
     pub(crate) changes: Vec<Change>,
     // Jobs were stopped again and again, and the rest was left for later.
     pub(crate) cut: bool,
+    // The desk wants to be asked again then, whatever happens.
+    pub(crate) ask_again_at: Option<i64>,
 }
 
 pub(crate) trait Desk {

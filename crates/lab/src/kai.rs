@@ -32,6 +32,9 @@ use std::{
 const GIVE: (&[Action], usize) = (&[Action::Allocate], 16);
 const TAKE: (&[Action], usize) = (&[Action::Allocate, Action::Reclaim, Action::Preempt], 1);
 
+// What costs others something is searched for once in so many seconds; that scheduler goes in rounds, too.
+const TAKE_EVERY_S: i64 = 60;
+
 // Who came first of the highest class.
 type Turn = (Reverse<u8>, usize);
 
@@ -43,6 +46,8 @@ pub(crate) struct Rounds<'t> {
     waiting: BTreeMap<(u32, Asks), BTreeSet<Turn>>,
     // With when they started.
     running: BTreeMap<usize, i64>,
+    // When others were last asked to give.
+    taken_at: Option<i64>,
 }
 
 fn gpus_of(milli: i64) -> i64 {
@@ -114,6 +119,7 @@ impl<'t> Rounds<'t> {
             priorities: trace.jobs.iter().map(|job| job.priority).collect(),
             waiting: BTreeMap::new(),
             running: BTreeMap::new(),
+            taken_at: None,
         }
     }
 
@@ -232,8 +238,16 @@ impl Desk for Rounds<'_> {
             if self.waiting.values().all(BTreeSet::is_empty) {
                 return decided;
             }
-            let given = self.round(now, GIVE);
-            let changes = if given.is_empty() { self.round(now, TAKE) } else { given };
+            let mut changes = self.round(now, GIVE);
+            if changes.is_empty() {
+                let next = self.taken_at.map(|at| at.saturating_add(TAKE_EVERY_S)).filter(|next| *next > now);
+                if self.taken_at != Some(now) && next.is_some() {
+                    decided.ask_again_at = next;
+                    return decided;
+                }
+                self.taken_at = Some(now);
+                changes = self.round(now, TAKE);
+            }
             let (mut starts, mut stops) = (BTreeSet::new(), BTreeMap::new());
             for change in changes {
                 match change {

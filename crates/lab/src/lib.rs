@@ -24,3 +24,4 @@ pub mod report;
 pub mod run;
 pub mod stage;
 pub mod trace;
+mod words;

@@ -80,6 +80,8 @@ struct World<'t> {
     level: Level,
     // The desk was cut short, and is asked again even if nothing happens.
     again: bool,
+    // The desk wants to be asked again then.
+    ask_at: Option<i64>,
     stops: Stops,
     series: Series,
     // Thousandths of GPUs times seconds, while jobs came.
@@ -109,6 +111,7 @@ impl<'t> World<'t> {
             needs: vec![Need::default(); stage.teams.len()],
             level: Level::default(),
             again: false,
+            ask_at: None,
             stops: Stops::default(),
             series: Series::default(),
             busy: 0,
@@ -118,7 +121,7 @@ impl<'t> World<'t> {
     fn next_moment(&mut self) -> Option<i64> {
         let comes = self.trace.jobs.get(self.next).map(|job| job.submitted_s);
         let ends = self.ends.first().map(|(at, _)| *at);
-        let soonest = comes.into_iter().chain(ends).min();
+        let soonest = comes.into_iter().chain(ends).chain(self.ask_at.take()).min();
         // With nothing to come and nothing that runs, raising somebody is no reason to go on for ever.
         let raises = self.raises.first().map(|(at, _)| *at).filter(|_| soonest.is_some());
         let again = std::mem::take(&mut self.again).then_some(self.now);
@@ -165,6 +168,7 @@ impl<'t> World<'t> {
         let decided = self.desk.decide(moment);
         self.stops.cut += u64::from(decided.cut);
         self.again = decided.cut && !decided.changes.is_empty();
+        self.ask_at = decided.ask_again_at;
         for change in decided.changes {
             match change {
                 Change::Start(job) => self.start(job, moment),
