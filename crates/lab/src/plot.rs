@@ -76,7 +76,8 @@ where
             .map_err(|error| error.to_string())?;
         chart
             .configure_mesh()
-            .max_light_lines(0)
+            .max_light_lines(1)
+            .light_line_style(GRID.stroke_width(1))
             .bold_line_style(GRID.stroke_width(1))
             .axis_style(INK.stroke_width(1))
             .x_desc(axes.x_name)

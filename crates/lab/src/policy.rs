@@ -62,8 +62,10 @@ pub const ALL: [Policy; 8] = [
     Policy::Gpuaas,
 ];
 
-// With our own policy a job runs this long before it can be stopped for others.
-const RUN_S_MIN: u32 = 600;
+// With our own policy a job runs this long before it can be stopped for others: as long as checkpoints are apart.
+const RUN_S_MIN: u32 = 3600;
+// And a team that is this little beyond its own, in thousandths, is left alone.
+const DEAD_ZONE_PER_MILLE: u32 = 100;
 // A cycle looks at many workloads of a queue where the policy does not say otherwise.
 const HEADS: u32 = 64;
 // The label that names a model of GPU.
@@ -127,7 +129,11 @@ impl Policy {
             Self::Fifo | Self::Lifo | Self::Priority => many(PreemptionRules::kueue(None)),
             Self::Fair | Self::Drf => many(PreemptionRules::kueue(fair)),
             Self::Kueue | Self::Kai => Profile::kueue(PreemptionRules::kueue(None)),
-            Self::Gpuaas => Profile::own(PreemptionRules { run_s_min: RUN_S_MIN, ..PreemptionRules::own(fair) }),
+            Self::Gpuaas => Profile::own(PreemptionRules {
+                run_s_min: RUN_S_MIN,
+                dead_zone_per_mille: DEAD_ZONE_PER_MILLE,
+                ..PreemptionRules::own(fair)
+            }),
         }
     }
 

@@ -8,7 +8,7 @@ use govern::{
 };
 use thiserror::Error;
 
-/// So much of the GPUs the work of a trace would keep busy, in hundredths, where nobody says how many there are.
+/// So much of the GPUs a trace would keep busy while its jobs come, in hundredths, where nobody says how many there are.
 const LOAD_PERCENT: u128 = 80;
 /// GPUs come in hosts of so many.
 const GPUS_PER_HOST: u128 = 8;
@@ -28,7 +28,8 @@ pub enum Quotas {
 /// How a trace is replayed, whatever the policy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Setup {
-    /// How many GPUs there are; without a number, so many that the trace keeps four fifths of them busy.
+    /// How many GPUs there are; without a number, so many that jobs that never wait would keep four fifths of them busy, on
+    /// average from when the first comes to when the last does.
     pub gpus: Option<u32>,
     /// A job that is stopped keeps what it had done at its last checkpoint; they are so many seconds apart. Zero: none.
     pub checkpoint_s: u64,
@@ -111,8 +112,7 @@ impl Stage {
         let gpus = match setup.gpus {
             Some(gpus) => gpus,
             None => {
-                let span = trace.jobs.last().map_or(1, |job| job.submitted_s.max(1)).unsigned_abs();
-                let full = work[0] * 100 / (LOAD_PERCENT * 1000 * u128::from(span)) + 1;
+                let full = busy_on_average(trace) * 100 / (LOAD_PERCENT * 1000) + 1;
                 let least = u128::from(largest_gpus) * u128::from(models);
                 let gpus = full.max(least).div_ceil(GPUS_PER_HOST) * GPUS_PER_HOST;
                 u32::try_from(gpus).map_err(|_| StageFault::TooLarge)?
@@ -130,6 +130,16 @@ impl Stage {
         let teams = teams(trace, setup, gpus, total);
         Ok(Self { gpus, total, width, teams })
     }
+}
+
+// Thousandths of GPUs that would be in use while jobs come, on average, if nobody ever waited.
+fn busy_on_average(trace: &Trace) -> u128 {
+    let last = trace.jobs.last().map_or(1, |job| job.submitted_s.max(1));
+    let within = |job: &crate::trace::Job| {
+        let left = last.saturating_sub(job.submitted_s).max(0).unsigned_abs();
+        u128::from(job.asks.gpu_milli) * u128::from(left.min(job.run_s))
+    };
+    trace.jobs.iter().map(within).sum::<u128>() / u128::from(last.unsigned_abs())
 }
 
 // What all jobs hold for how long, each resource for itself.
