@@ -96,12 +96,8 @@ impl<'t> Rounds<'t> {
             instances: vec![],
             tasks_max: u32::MAX,
         };
-        let share = |quota: i64, weight| Share {
-            quota: Amount::new(quota),
-            limit: Amount::UNLIMITED,
-            weight,
-            usage_ppb: 0,
-        };
+        let share =
+            |quota: i64, weight| Share { quota: Amount::new(quota), limit: Amount::UNLIMITED, weight, usage_ppb: 0 };
         let queue = |(team, rank): (&crate::stage::Team, u64)| {
             let [gpus, cpu, memory] = team.quota;
             QueueSpec {

@@ -382,7 +382,8 @@ impl Tally<'_> {
         }
         let ended = self.fates.iter().filter(|fate| fate.ended_s.is_some()).count();
         let narrow = |value: u128| u64::try_from(value).unwrap_or(u64::MAX);
-        let unlucky = self.fates.iter().zip(&self.trace.jobs).max_by_key(|(fate, job)| (fate.stops, u64::MAX - job.line));
+        let unlucky =
+            self.fates.iter().zip(&self.trace.jobs).max_by_key(|(fate, job)| (fate.stops, u64::MAX - job.line));
         self.stops.jobs = narrow(self.fates.iter().map(|fate| u128::from(fate.stops > 0)).sum());
         (self.stops.most, self.stops.most_line) = unlucky.map_or((0, 0), |(fate, job)| (fate.stops, job.line));
         self.stops.lost_gpu_s = narrow(lost / 1000);

@@ -103,7 +103,9 @@ impl Policy {
             Self::Fair => "The team with the smallest share of the GPUs is served next; nobody is stopped.",
             Self::Drf => "The team whose largest share of any resource is smallest is served next; nobody is stopped.",
             Self::Kueue => "Each team has quota and borrows what others leave; what is lent is reclaimed at once.",
-            Self::Kai => "Each team has quota and a fair part of the surplus; teams below theirs reclaim from those above.",
+            Self::Kai => {
+                "Each team has quota and a fair part of the surplus; teams below theirs reclaim from those above."
+            }
             Self::Gpuaas => "Quota, borrowing by fair share, minimal reclaim, and ten minutes that nobody takes away.",
         }
     }

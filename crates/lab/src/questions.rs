@@ -142,7 +142,10 @@ fn priority(run: &Comparison) -> Vec<Answer> {
                      and `gpuaas`, the place among the jobs of one team, and whom the team's own jobs may stop; between teams \
                      quota and shares come first. Under `kai` the same inside a queue. Under `fifo`, `lifo`, `fair` and `drf` \
                      it means nothing.",
-            measured: format!("Mean wait by class: {}.", each(run, &[Fifo, Priority, Fair, Kueue, Kai, Gpuaas], classes)),
+            measured: format!(
+                "Mean wait by class: {}.",
+                each(run, &[Fifo, Priority, Fair, Kueue, Kai, Gpuaas], classes)
+            ),
         },
         Answer {
             topic,
@@ -258,7 +261,8 @@ fn preemption(run: &Comparison) -> Vec<Answer> {
 fn models(run: &Comparison) -> Vec<Answer> {
     let topic = "GPU semantics";
     let Comparison { asides, .. } = run;
-    let either = |aside: &Aside| format!("mean wait {}, p99 {}", duration(aside.waits.mean_s), duration(aside.waits.p99_s));
+    let either =
+        |aside: &Aside| format!("mean wait {}, p99 {}", duration(aside.waits.mean_s), duration(aside.waits.p99_s));
     vec![
         Answer {
             topic,

@@ -83,7 +83,8 @@ fn colours() -> String {
     let mut light = String::new();
     let mut dark = String::new();
     for (at, (in_light, in_dark)) in COLOURS.iter().enumerate() {
-        let rule = |colour: &str| format!("svg [stroke=\"#1010{at:02X}\"]{{stroke:{colour}}}.p{at}{{background:{colour}}}\n");
+        let rule =
+            |colour: &str| format!("svg [stroke=\"#1010{at:02X}\"]{{stroke:{colour}}}.p{at}{{background:{colour}}}\n");
         light.push_str(&rule(in_light));
         dark.push_str(&rule(in_dark));
     }
@@ -332,11 +333,8 @@ fn over_time(run: &Comparison) -> Markup {
 
 fn queue_plot(run: &Comparison, until: u64) -> Markup {
     let mean = |sample: &Sample| sample.waiting / sample.seconds.max(1);
-    let curves: Vec<Curve> = run
-        .outcomes
-        .iter()
-        .map(|outcome| Curve { colour: place(outcome), points: through(outcome, mean) })
-        .collect();
+    let curves: Vec<Curve> =
+        run.outcomes.iter().map(|outcome| Curve { colour: place(outcome), points: through(outcome, mean) }).collect();
     let most = curves.iter().flat_map(|curve| &curve.points).map(|(_, waiting)| *waiting).max().unwrap_or(1);
     let axes = Axes {
         size: (900, 280),
@@ -417,7 +415,9 @@ fn starvation(run: &Comparison) -> Markup {
 fn groups(run: &Comparison) -> Markup {
     let some = run.outcomes.first();
     let heads = |names: Vec<String>| html! { thead { tr { th { "mean wait" } @for name in names { th { (name) } } } } };
-    let classes = some.map_or(vec![], |first| first.by_class.iter().chain(&first.by_size).map(|(name, _)| (*name).to_owned()).collect());
+    let classes = some.map_or(vec![], |first| {
+        first.by_class.iter().chain(&first.by_size).map(|(name, _)| (*name).to_owned()).collect()
+    });
     html! {
         h2 { "Who waits" }
         div.wide {

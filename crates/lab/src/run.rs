@@ -165,12 +165,7 @@ pub fn asides(trace: &Trace, setup: &Setup) -> Result<Asides, RunFault> {
     })
 }
 
-fn aside(
-    trace: &Trace,
-    setup: &Setup,
-    policy: Policy,
-    is_about: &dyn Fn(u32, u8) -> bool,
-) -> Result<Aside, RunFault> {
+fn aside(trace: &Trace, setup: &Setup, policy: Policy, is_about: &dyn Fn(u32, u8) -> bool) -> Result<Aside, RunFault> {
     let stage = Stage::new(trace, setup)?;
     let replayed = replay(trace, &stage, setup, policy)?;
     let jobs = trace.jobs.iter().zip(&replayed.fates).filter(|(job, _)| is_about(job.team, job.priority));

@@ -61,16 +61,9 @@ impl Form {
         match self {
             Self::Philly => &["timestamp", "duration", "num_gpus", "cluster"],
             Self::Gavel => &["job_id", "unit_arrival", "scale_factor", "duration_s_on_v100", "job_type"],
-            Self::Openb => &[
-                "name",
-                "cpu_milli",
-                "memory_mib",
-                "num_gpu",
-                "gpu_milli",
-                "qos",
-                "creation_time",
-                "deletion_time",
-            ],
+            Self::Openb => {
+                &["name", "cpu_milli", "memory_mib", "num_gpu", "gpu_milli", "qos", "creation_time", "deletion_time"]
+            }
         }
     }
 }

@@ -3,14 +3,16 @@
 use super::{Asks, Fault, Form, read};
 
 const PHILLY: &str = "timestamp,duration,num_gpus,gpu_time,cluster\n";
-const OPENB: &str = "name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,qos,pod_phase,creation_time,deletion_time,scheduled_time\n";
+const OPENB: &str =
+    "name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,qos,pod_phase,creation_time,deletion_time,scheduled_time\n";
 
 #[test]
 fn philly_is_sorted_by_time_and_counted_from_the_first() {
     let text = format!("{PHILLY}2017-10-09 07:01:55,66.0,1,66.0,b\n2017-10-09 07:00:55,2.5,8,20,a\n");
     let trace = read(&text, None).unwrap();
     assert_eq!((trace.form, trace.teams.as_slice()), (Form::Philly, ["a".to_owned(), "b".to_owned()].as_slice()));
-    let seen: Vec<_> = trace.jobs.iter().map(|job| (job.submitted_s, job.run_s, job.asks.gpu_milli, job.team)).collect();
+    let seen: Vec<_> =
+        trace.jobs.iter().map(|job| (job.submitted_s, job.run_s, job.asks.gpu_milli, job.team)).collect();
     assert_eq!(seen, [(0, 3, 8000, 0), (60, 66, 1000, 1)]);
     assert_eq!(trace.jobs.iter().map(|job| job.line).collect::<Vec<_>>(), [3, 2]);
 }
