@@ -119,14 +119,14 @@ impl Sample {
 
     /// The mean Jain index while somebody waited; one if nobody did.
     #[must_use]
-    pub const fn jain_ppm(&self) -> u64 {
-        if self.contended_s == 0 { ONE_PPM } else { self.jain / self.contended_s }
+    pub fn jain_ppm(&self) -> u64 {
+        self.jain.checked_div(self.contended_s).unwrap_or(ONE_PPM)
     }
 
     /// The mean gap while somebody waited; none if nobody did.
     #[must_use]
-    pub const fn gap_ppm(&self) -> u64 {
-        if self.contended_s == 0 { 0 } else { self.gap / self.contended_s }
+    pub fn gap_ppm(&self) -> u64 {
+        self.gap.checked_div(self.contended_s).unwrap_or(0)
     }
 
     /// What of so many GPUs was in use, in millionths.
