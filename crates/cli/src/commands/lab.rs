@@ -154,14 +154,12 @@ pub fn run(global: &Global, command: LabCommand) -> Result<(), Failure> {
         },
         ..Setup::default()
     };
-    let mut policies = if asked.policies.is_empty() { ALL.to_vec() } else { asked.policies.clone() };
-    let mut seen = vec![];
-    policies.retain(|policy| {
-        !seen.contains(policy) && {
-            seen.push(*policy);
-            true
+    let mut policies = vec![];
+    for policy in if asked.policies.is_empty() { &ALL[..] } else { &asked.policies } {
+        if !policies.contains(policy) {
+            policies.push(*policy);
         }
-    });
+    }
     let comparison = compare(global, &trace, &setup, &policies).map_err(|fault| refused(fault.to_string()))?;
     write(&asked.out, &report::page(&comparison))?;
     if let Some(path) = &asked.json {
@@ -251,10 +249,10 @@ mod tests {
         let refusal = |name: &str, bytes: &[u8]| {
             let path = folder.path().join(name);
             std::fs::write(&path, bytes).unwrap();
-            text_of(&path).unwrap_err().to_string()
+            text_of(&path).unwrap_err().told().unwrap()
         };
         assert!(refusal("a.gz", &[0x1f, 0x8b, 8]).contains("gunzip"));
         assert!(refusal("b.csv", &[0xff, 0xfe]).contains("UTF-8"));
-        assert!(text_of(&folder.path().join("none")).unwrap_err().to_string().contains("there is no file"));
+        assert!(text_of(&folder.path().join("none")).unwrap_err().told().unwrap().contains("there is no file"));
     }
 }
