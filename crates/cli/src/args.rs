@@ -277,6 +277,9 @@ pub enum Command {
     Serve(crate::commands::serve::Serve),
     /// Run a whole platform with a simulated fleet on this machine, to try things on
     Dev(crate::commands::dev::Dev),
+    /// Try policies on work that was really done: the policy lab
+    #[command(subcommand, after_help = examples!["gpuaas lab run --trace philly.csv --policies fifo,fair,gpuaas --out report.html"])]
+    Lab(crate::commands::lab::LabCommand),
     /// The key that signs nodes' certificates
     #[command(subcommand, after_help = examples!["gpuaas authority init /etc/gpuaas/authority"])]
     Authority(crate::commands::authority::AuthorityCommand),

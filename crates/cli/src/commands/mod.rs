@@ -16,6 +16,7 @@ pub mod governance;
 pub mod image;
 pub mod import;
 pub mod ingress;
+pub mod lab;
 pub mod launch;
 pub mod local;
 pub mod maas;
@@ -98,6 +99,7 @@ pub async fn run(cli: Cli) -> Result<(), Failure> {
         Command::Apply(apply) => apply::apply(&session()?, apply).await,
         Command::Serve(serve) => serve::serve(&global, serve).await,
         Command::Dev(dev) => dev::dev(&global, dev).await,
+        Command::Lab(command) => lab::run(&global, command),
         Command::Authority(command) => authority::run(&global, command),
         Command::Verify(verify) => database::verify(&global, &verify).await,
         Command::Bootstrap(bootstrap) => database::bootstrap(&global, &bootstrap).await,

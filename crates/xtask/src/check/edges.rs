@@ -18,6 +18,8 @@ const ROOMS: &[Room] = &[
     Room { name: "engine", may_use: &["model", "topology"], tests_may_use: &[] },
     // Who may have how much, when, and at whose cost; knows amounts and names, not machines.
     Room { name: "govern", may_use: &["model"], tests_may_use: &[] },
+    // Replays traces through the engine of governance; reads no files itself.
+    Room { name: "lab", may_use: &["govern"], tests_may_use: &[] },
     Room { name: "lifecycle", may_use: &["model"], tests_may_use: &[] },
     // What discovery finds and what a decision counts are part of the contract, so their types are the pure rooms' own.
     Room { name: "api", may_use: &["model", "topology", "engine"], tests_may_use: &[] },
@@ -54,7 +56,7 @@ const ROOMS: &[Room] = &[
     Room {
         // Beyond api, control and sim: the words, and the store that `serve`, `dev` and `verify` open.
         name: "cli",
-        may_use: &["model", "api", "store", "machines", "control", "sim"],
+        may_use: &["model", "api", "store", "machines", "control", "sim", "lab"],
         tests_may_use: &["agent", "hostd", "hostbox"],
     },
     Room { name: "xtask", may_use: ANY, tests_may_use: ANY },
