@@ -8,6 +8,7 @@ use crate::{
     operation::OperationView,
     page::{Page, PageQuery, PageToken},
     problem::FieldError,
+    queue::ExplanationView,
     states::ProgressView,
     tenancy::ProjectPath,
 };
@@ -21,7 +22,6 @@ use model::{
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
 
 /// Names a workload.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
@@ -191,7 +191,7 @@ pub struct WorkloadView {
     pub position: Option<i64>,
     /// Why it waits; only while it does, and once somebody has looked at it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub wait: Option<Map<String, Value>>,
+    pub wait: Option<ExplanationView>,
     /// Since when it has its place in the queue; kept over preemptions.
     pub queued_at: Timestamp,
     /// Not to be admitted before.
@@ -232,7 +232,7 @@ pub struct WorkloadExplanation {
     pub position: Option<i64>,
     /// Why it waits: a code, with its numbers and objects.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub wait: Option<Map<String, Value>>,
+    pub wait: Option<ExplanationView>,
     /// Since when that code holds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waits_since: Option<Timestamp>,

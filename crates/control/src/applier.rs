@@ -48,8 +48,8 @@ use store::{
 
 use crate::{
     driver::KeepLease,
-    queues::Governor,
     leader::Leader,
+    queues::Governor,
     snapshot::{self, Changed, Snapshot},
 };
 use commit::{Loss, Written};
@@ -158,6 +158,8 @@ pub(crate) struct Applier {
     losses: BTreeMap<NodeId, u32>,
     // Who waits in queues and who holds quota, in the same epoch.
     governor: Option<(i64, Governor)>,
+    // Workloads whose projects have as many GPUs as they may have.
+    capped: Vec<store::workloads::WorkloadRow>,
     // The picture was changed by others since the governor last looked at it.
     fleet_changed: bool,
     // What was read for the next batches of the same turn. The commit checks that each wish is still as it was read.

@@ -30,8 +30,8 @@ use store::{
 use super::{PLACED, REFUSED, deciding::Decided, sold::snapshot_of};
 use crate::{
     driver::{Weight, weigh, write_json},
-    queues::Admitted,
     leader::Leader,
+    queues::Admitted,
     snapshot::Chosen,
 };
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use engine::{Admission, AdmitInput, DecisionRecord, Occupant, Request, Verdict, admit};
+use engine::{Admission, AdmitInput, DecisionRecord, Occupant, Request, Verdict, admit, admit::CheckCode};
 use store::{
     StoreError, Tx,
     placing::{self, WishRow},
@@ -24,14 +24,25 @@ pub(super) struct Decided {
     pub(super) workload: Option<Arc<Admitted>>,
 }
 
+/// Who refuses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum By {
+    /// The fleet has no place.
+    Fleet,
+    /// Admission: it may not enter.
+    Rules,
+    /// Admission: the project has as many GPUs as it may have, for now.
+    Cap,
+}
+
 /// An answer.
 #[derive(Debug, Clone)]
 pub(super) struct Decision {
     pub(super) sku: Arc<SkuRow>,
     /// The place; none is a refusal.
     pub(super) chosen: Option<Chosen>,
-    /// Where it is a refusal: the fleet has no place. Else it may not enter.
-    pub(super) by_fleet: bool,
+    /// Where it is a refusal: who says so.
+    pub(super) by: By,
     /// The record of the decision, as it is stored.
     pub(super) body: String,
     /// Which picture it was made on.
@@ -41,7 +52,7 @@ pub(super) struct Decision {
 impl Decision {
     /// The same answer without a place.
     pub(super) fn refusal(&self) -> Self {
-        Self { sku: Arc::clone(&self.sku), chosen: None, by_fleet: false, body: self.body.clone(), ..*self }
+        Self { chosen: None, ..self.clone() }
     }
 }
 
@@ -87,7 +98,7 @@ impl Grounds {
         }
     }
 
-    /// A refusal that was not written: it asks again.
+    /// One that counts as asking from now on: a refusal that was not written, or a member of a workload whose turn has come.
     pub(super) fn asks_again(&mut self, wish: &WishRow) {
         if let Some(standing) = self.0.standings.get_mut(&wish.project_id) {
             standing.gpus_held = standing.gpus_held.saturating_add(wish.gpu_count);
@@ -109,7 +120,9 @@ pub(super) fn decide(
     if !admission.admitted() {
         grounds.refused(wish);
         let body = admission_body(&admission)?;
-        return Ok(Answer::Decided(Box::new(Decision { sku, chosen: None, by_fleet: false, body, snapshot_version })));
+        let capped = admission.first_refusal().is_some_and(|check| check.code == CheckCode::GpuCap);
+        let by = if capped { By::Cap } else { By::Rules };
+        return Ok(Answer::Decided(Box::new(Decision { sku, chosen: None, by, body, snapshot_version })));
     }
     let mut request = request(wish, &sku)?;
     request.pool_id = pool_id.cloned().or(request.pool_id);
@@ -137,7 +150,7 @@ pub(super) fn decide(
             Some(taken.map_err(|error| StoreError::Other(format!("a verdict that its own picture refuses: {error}")))?)
         }
     };
-    Ok(Answer::Decided(Box::new(Decision { sku, chosen, by_fleet: true, body, snapshot_version })))
+    Ok(Answer::Decided(Box::new(Decision { sku, chosen, by: By::Fleet, body, snapshot_version })))
 }
 
 /// What a wish asks of the engine.

@@ -10,12 +10,12 @@ use store::{StoreError, fleet, placing::WishRow};
 use super::{
     Applier, Turn,
     commit::{self, Loss},
-    deciding::{self, Answer, Decided, Grounds},
+    deciding::{self, Answer, By, Decided, Grounds},
 };
 use crate::{
     driver::KeepLease,
-    queues::{self, Admitted, Governor, Outcome},
     leader::Leader,
+    queues::{self, Admitted, Governor, Outcome},
 };
 
 // No more cycles than this in one turn, so that everything else gets its turn too.
@@ -61,6 +61,8 @@ impl Applier {
         let Outcome { admitted, told, waits } = governor.cycle(snapshot, leader.now);
         let goes_on = !admitted.is_empty();
         let as_decided = self.admit(leader, admitted, turn)?;
+        let capped = std::mem::take(&mut self.capped);
+        queues::hold_back(leader, capped)?;
         let written = queues::write(leader, told, waits)?;
         match (&mut self.governor, written) {
             (Some((_, governor)), Some(written)) if as_decided => governor.wrote(&written),
@@ -137,21 +139,24 @@ impl Applier {
         let Some((_, snapshot)) = &mut self.snapshot else { return Ok(false) };
         let admitted = Arc::new(admitted);
         let (mut members, mut homeless) = (vec![], false);
+        admitted.wishes.iter().for_each(|wish| grounds.asks_again(wish));
         for wish in &admitted.wishes {
             match deciding::decide(snapshot, grounds, wish, admitted.pool_id.as_ref())? {
                 Answer::Postpone => homeless = true,
                 Answer::Decided(answer) => {
-                    // A refusal by admission ends the workload; one by the fleet means that the picture was another one.
-                    homeless |= answer.chosen.is_none() && answer.by_fleet;
+                    // A refusal by the fleet means that the picture was another one.
+                    homeless |= answer.chosen.is_none() && answer.by == By::Fleet;
                     let workload = Some(Arc::clone(&admitted));
                     members.push(Decided { wish: wish.clone(), answer: *answer, workload });
                 }
             }
         }
-        let refused = members.iter().any(|member| member.answer.chosen.is_none() && !member.answer.by_fleet);
+        let refuses = |member: &Decided, by| member.answer.chosen.is_none() && member.answer.by == by;
+        let capped = members.iter().any(|member| refuses(member, By::Cap));
+        let refused = members.iter().any(|member| refuses(member, By::Rules));
         let placed: BTreeSet<NodeId> =
             members.iter().filter_map(|it| it.answer.chosen.as_ref()).map(|chosen| chosen.node_id.clone()).collect();
-        if !homeless && !refused {
+        if !homeless && !refused && !capped {
             decided.append(&mut members);
             return Ok(true);
         }
@@ -160,9 +165,12 @@ impl Applier {
             let rows = leader.read(move |tx| fleet::load_nodes(tx, &nodes))?;
             snapshot.adopt(&placed, &rows);
         }
+        if capped && !refused {
+            self.capped.push(admitted.row.clone());
+        }
         if refused && !homeless {
             // None of them may enter: what one is told, all are.
-            let told = members.iter().find(|member| member.answer.chosen.is_none()).map(|member| member.answer.refusal());
+            let told = members.iter().find(|member| refuses(member, By::Rules)).map(|member| member.answer.refusal());
             for member in &mut members {
                 if let Some(told) = &told {
                     member.answer = told.clone();

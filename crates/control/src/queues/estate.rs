@@ -135,11 +135,7 @@ pub(crate) struct Counted {
 }
 
 /// Counts what the objects say at a moment, where the quotas of open windows count.
-pub(crate) fn build(
-    governance: &Governance,
-    pools: BTreeMap<Slug, PoolId>,
-    at: Timestamp,
-) -> Result<Counted, String> {
+pub(crate) fn build(governance: &Governance, pools: BTreeMap<Slug, PoolId>, at: Timestamp) -> Result<Counted, String> {
     let mut names = names(governance, pools);
     let width = index(names.flavors.len() * names.resources.len());
     let catalog = names.flavors.clone().iter().map(|flavor| Some(flavor_of(&mut names.words, flavor))).collect();
@@ -307,7 +303,8 @@ fn offer(names: &Names, queue: &ClusterQueue) -> Offer {
         let known = |flavor: &Slug| names.flavors.iter().position(|known| known.slug == *flavor);
         let flavors: Vec<(&Slug, usize)> =
             group.flavors.iter().filter_map(|it| known(&it.flavor).map(|at| (&it.flavor, at))).collect();
-        let numbers = resources.iter().filter_map(|resource| names.resources.iter().position(|known| known == resource));
+        let numbers =
+            resources.iter().filter_map(|resource| names.resources.iter().position(|known| known == resource));
         Some(Group {
             resources: numbers.map(|at| Resource(index(at))).collect(),
             flavors: flavors.iter().map(|(_, at)| FlavorIx(index(*at))).collect(),

@@ -44,7 +44,7 @@ use store::{placing::WishRow, workloads::WorkloadRow};
 
 pub(crate) use estate::Names;
 pub(crate) use rows::{Rows, news, read, read_some};
-pub(crate) use tell::{Written, write};
+pub(crate) use tell::{Written, hold_back, write};
 
 use crate::snapshot::Snapshot;
 use estate::Counted;
@@ -220,7 +220,11 @@ impl Governor {
             let waiter = self.waiting.get(id).and_then(|place| self.known.waiters.get(place)).map(|it| it.row.version);
             waiter.or_else(|| self.running.get(id).and_then(|at| self.known.holders.get(at)).map(|it| it.row.version))
         };
-        touched.iter().filter(|(id, version)| seen(id).is_none_or(|seen| seen < *version)).map(|(id, _)| id.clone()).collect()
+        touched
+            .iter()
+            .filter(|(id, version)| seen(id).is_none_or(|seen| seen < *version))
+            .map(|(id, _)| id.clone())
+            .collect()
     }
 
     /// Takes over rows that were read again, in place of what was known of them.
@@ -359,7 +363,8 @@ impl Governor {
     fn drained(&self) -> impl Iterator<Item = &Holder> {
         let drains = |row: &WorkloadRow| {
             let queue = self.governance.cluster_queues.iter().find(|queue| queue.slug == row.queue);
-            let own = |it: &&model::governance::LocalQueue| it.project_id == row.project_id && it.slug == row.local_queue;
+            let own =
+                |it: &&model::governance::LocalQueue| it.project_id == row.project_id && it.slug == row.local_queue;
             let local = self.governance.local_queues.iter().find(own);
             queue.is_some_and(|queue| queue.stop == Stop::HoldAndDrain)
                 || local.is_some_and(|local| local.stop == Stop::HoldAndDrain)
@@ -467,7 +472,12 @@ impl Governor {
     }
 
     /// Why a workload is where it is, with an estimate of its start. A copy of the book is run ahead on the picture.
-    pub(crate) fn explain(&mut self, snapshot: &mut Snapshot, id: &WorkloadId, now: Timestamp) -> Option<ExplanationView> {
+    pub(crate) fn explain(
+        &mut self,
+        snapshot: &mut Snapshot,
+        id: &WorkloadId,
+        now: Timestamp,
+    ) -> Option<ExplanationView> {
         if let Some(place) = self.running.get(id) {
             return words::running(&self.scheduler, &self.known, *place);
         }

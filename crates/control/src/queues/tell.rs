@@ -9,10 +9,10 @@ use store::{
     living::{self, Living as Table},
     placing::WishRow,
     preemptions::{self, PreemptionNew},
-    workloads::{self, Entering},
+    workloads::{self, Entering, WorkloadRow},
 };
 
-use super::{Told, Waits};
+use super::{Told, Waits, words};
 use crate::{applier::REFUSED, driver::write_json, leader::Leader};
 
 /// What was written: the workloads with their versions after it, and whether they were told to go.
@@ -51,6 +51,33 @@ fn is_news(waits: &Waits) -> bool {
     waits.refused.is_some() || before.as_ref() != Some(&waits.wait)
 }
 
+// So long a workload waits before it is tried again, when its project has as many GPUs as it may have.
+const CAPPED_S: i64 = 30;
+
+/// Lets workloads wait whose projects have as many GPUs as they may have.
+pub(crate) fn hold_back(leader: &Leader, capped: Vec<WorkloadRow>) -> Result<(), StoreError> {
+    if capped.is_empty() {
+        return Ok(());
+    }
+    leader.commit(move |tx, stamp| {
+        let due = stamp.now.plus_seconds(CAPPED_S);
+        for row in &capped {
+            let wait = words::capped(row, due);
+            let told = workloads::set_wait(tx, stamp, row, &write_json(&wait)?);
+            let told = told.and_then(|version| {
+                let row = WorkloadRow { version, ..row.clone() };
+                workloads::set_due(tx, stamp, &row, Some(due))
+            });
+            match told {
+                // Whoever has moved on is decided about again.
+                Ok(_) | Err(StoreError::StaleVersion) => (),
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    })
+}
+
 fn tell(tx: &mut Tx<'_>, stamp: &mut Stamp<'_>, told: &Told) -> Result<i64, StoreError> {
     let id = PreemptionId::from_parts(stamp.now, stamp.bits());
     let body = told.body.to_string();
@@ -71,12 +98,7 @@ struct Refusal<'a> {
     because: &'a str,
 }
 
-fn refuse(
-    tx: &mut Tx<'_>,
-    stamp: &mut Stamp<'_>,
-    waits: &Waits,
-    wishes: &[WishRow],
-) -> Result<i64, StoreError> {
+fn refuse(tx: &mut Tx<'_>, stamp: &mut Stamp<'_>, waits: &Waits, wishes: &[WishRow]) -> Result<i64, StoreError> {
     let body = write_json(&Refusal { code: api::Code::QuotaExceeded, because: &waits.wait.sentence })?;
     let mut rows = Vec::with_capacity(wishes.len());
     for wish in wishes {

@@ -1,8 +1,6 @@
 //! What the engine says about workloads, with names in place of numbers: for those who wait, and for those who have to go.
 
-use api::queue::{
-    ExplanationView, HolderView, PromiseKind, QueueUseView, QuotaUseView, UnblockKind, UnblockView,
-};
+use api::queue::{ExplanationView, HolderView, PromiseKind, QueueUseView, QuotaUseView, UnblockKind, UnblockView};
 use govern::{
     cycle::{Scheduler, Verdict, book::PendingIx},
     explain::{self, Explanation, Promise, Standing, Unblock, sentence},
@@ -10,8 +8,9 @@ use govern::{
     tree::{FlavorResource, NodeIx},
     workload::WorkloadIx,
 };
-use model::{Timestamp, WorkloadId, governance::Governance, time::MICROS_PER_SECOND};
+use model::{ProjectId, Timestamp, WorkloadId, governance::Governance, time::MICROS_PER_SECOND};
 use serde_json::{Value, json};
+use store::workloads::WorkloadRow;
 
 use super::{Known, Names};
 
@@ -20,11 +19,14 @@ fn moment(seconds: i64) -> Timestamp {
 }
 
 impl Known {
-    fn running_id(&self, workload: WorkloadIx) -> Option<&WorkloadId> {
-        self.holders.get(&workload).map(|holder| &holder.row.id)
+    // Those of other projects are not named: who they are is nobody's matter.
+    fn running_id(&self, workload: WorkloadIx, to: Option<&ProjectId>) -> Option<WorkloadId> {
+        let row = self.holders.get(&workload).map(|holder| &holder.row)?;
+        (Some(&row.project_id) == to).then(|| row.id.clone())
     }
-    fn waiting_id(&self, pending: PendingIx) -> Option<&WorkloadId> {
-        self.waiters.get(&pending).map(|waiter| &waiter.row.id)
+    fn waiting_id(&self, pending: PendingIx, to: Option<&ProjectId>) -> Option<WorkloadId> {
+        let row = self.waiters.get(&pending).map(|waiter| &waiter.row)?;
+        (Some(&row.project_id) == to).then(|| row.id.clone())
     }
 }
 
@@ -59,15 +61,39 @@ pub(super) fn pending(
     last: Option<&Verdict>,
     start: Option<i64>,
 ) -> Option<ExplanationView> {
-    explain::pending(scheduler, place, last, start).map(|found| view(known, &found))
+    let to = known.waiters.get(&place).map(|waiter| &waiter.row.project_id);
+    explain::pending(scheduler, place, last, start).map(|found| view(known, &found, to))
+}
+
+/// What a workload is told whose project has as many GPUs as it may have.
+pub(super) fn capped(row: &WorkloadRow, again: Timestamp) -> ExplanationView {
+    let time =
+        UnblockView { kind: UnblockKind::TimePasses, workload_id: None, node: None, amount: None, at: Some(again) };
+    ExplanationView {
+        code: "project_gpu_cap".to_owned(),
+        sentence: "Its project has as many GPUs as it may have; it is tried again once some are given back.".to_owned(),
+        queue: row.queue.to_string(),
+        position: None,
+        of: None,
+        blocked_at: None,
+        flavor: None,
+        resource: None,
+        asked: row.gpus(),
+        available: 0,
+        shortfall: 0,
+        holders: vec![],
+        unblocks: vec![time],
+        promise: None,
+        estimated_start_at: None,
+    }
 }
 
 /// How a workload that holds quota stands.
 pub(super) fn running(scheduler: &Scheduler, known: &Known, place: WorkloadIx) -> Option<ExplanationView> {
-    explain::running(scheduler, place, None).map(|found| view(known, &found))
+    explain::running(scheduler, place, None).map(|found| view(known, &found, None))
 }
 
-fn view(known: &Known, found: &Explanation) -> ExplanationView {
+fn view(known: &Known, found: &Explanation, to: Option<&ProjectId>) -> ExplanationView {
     let names = &known.names;
     let position = match found.standing {
         Standing::Queued { position, of } => Some((i64::from(position), i64::from(of))),
@@ -92,7 +118,7 @@ fn view(known: &Known, found: &Explanation) -> ExplanationView {
         available: found.available.units(),
         shortfall: found.shortfall.units(),
         holders: found.holders.iter().map(holder).collect(),
-        unblocks: found.unblocks.iter().map(|one| unblock(known, *one)).collect(),
+        unblocks: found.unblocks.iter().map(|one| unblock(known, *one, to)).collect(),
         promise: found.promise.map(|promise| match promise {
             Promise::WithinNominal => PromiseKind::WithinNominal,
             Promise::Borrowing { .. } => PromiseKind::Borrowing,
@@ -102,12 +128,12 @@ fn view(known: &Known, found: &Explanation) -> ExplanationView {
     }
 }
 
-fn unblock(known: &Known, one: Unblock) -> UnblockView {
+fn unblock(known: &Known, one: Unblock, to: Option<&ProjectId>) -> UnblockView {
     let bare = |kind| UnblockView { kind, workload_id: None, node: None, amount: None, at: None };
     let node = |node| Some(known.names.node(node).to_owned());
     match one {
         Unblock::Ends { workload, at } => UnblockView {
-            workload_id: known.running_id(workload).cloned(),
+            workload_id: known.running_id(workload, to),
             at: at.map(moment),
             ..bare(UnblockKind::WorkloadEnds)
         },
@@ -118,7 +144,7 @@ fn unblock(known: &Known, one: Unblock) -> UnblockView {
             UnblockView { node: node(at), amount: Some(by.units()), ..bare(UnblockKind::QuotaRaised) }
         }
         Unblock::Starts { pending, at } => UnblockView {
-            workload_id: known.waiting_id(pending).cloned(),
+            workload_id: known.waiting_id(pending, to),
             at: at.map(moment),
             ..bare(UnblockKind::EarlierStarts)
         },

@@ -32,7 +32,9 @@ use store::{
 
 use super::{
     allocations::{Launch, admitted, remember},
-    as_display_name, state_conflict,
+    as_display_name,
+    governance::explained as governance_standing,
+    state_conflict,
     tenancy::accepted,
     unknown,
 };
@@ -264,7 +266,10 @@ fn workload_explain(
     input: Input<WorkloadExplain>,
 ) -> Result<Answer<WorkloadExplanation>, Refusal> {
     let row = ctx.workload(&input.path.workload_id)?;
-    Ok(Answer::new(views::explanation(ctx.tx, &row)?))
+    let fresh = if row.state.is_terminal() { None } else { governance_standing(ctx, &row.id)? };
+    let mut told = views::explanation(ctx.tx, &row)?;
+    told.wait = fresh.or(told.wait);
+    Ok(Answer::new(told))
 }
 
 fn workload_cancel(ctx: &mut Ctx<'_, '_>, input: Input<WorkloadCancel>) -> Result<Answer<OperationView>, Refusal> {

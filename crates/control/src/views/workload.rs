@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use api::queue::ExplanationView;
 use api::workload::{PreemptionView, WorkloadExplanation, WorkloadMemberView, WorkloadView};
 use model::{Timestamp, WorkloadId, allocation::Desired, workload::State};
-use serde_json::{Map, Value};
 use store::{
     StoreError, Tx,
     preemptions::{self, PreemptionRow},
@@ -107,7 +107,7 @@ pub(crate) fn explanation(tx: &mut Tx<'_>, row: &WorkloadRow) -> Result<Workload
     })
 }
 
-fn explained(wait: &str) -> Result<Map<String, Value>, StoreError> {
+fn explained(wait: &str) -> Result<ExplanationView, StoreError> {
     let unreadable = |error: serde_json::Error| StoreError::Corrupt { column: "wait".into(), why: error.to_string() };
     serde_json::from_str(wait).map_err(unreadable)
 }

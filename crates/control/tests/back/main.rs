@@ -17,6 +17,7 @@ mod operators;
 mod overrides;
 mod poison;
 mod proofs;
+mod queues;
 mod returning;
 mod running;
 mod skeleton;

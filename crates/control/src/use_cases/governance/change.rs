@@ -71,6 +71,11 @@ impl Changing {
         Ok(Self { before, after, wanted, around, found })
     }
 
+    /// All objects as they would be.
+    pub fn after(&self) -> &Governance {
+        &self.after
+    }
+
     /// What is wrong, or worth knowing.
     pub fn findings(&self) -> Vec<FindingView> {
         self.found.iter().map(finding_view).collect()

@@ -2,6 +2,9 @@
 //! after the change is looked at as a whole, and only what fits together is written. What refuses is told field by field.
 
 mod change;
+mod standing;
+
+pub(in crate::use_cases) use standing::explained;
 
 use api::{
     Code, Nothing,
@@ -14,6 +17,7 @@ use api::{
         TopologyPut, TopologyShow,
     },
     page::{Page, PageQuery},
+    queue::{GovernanceSimulate, QueueUse},
 };
 use model::{
     ProjectId,
@@ -64,6 +68,8 @@ pub(super) fn routes() -> Vec<Route> {
         route::<LocalQueueShow>(local_show),
         route::<LocalQueuePut>(local_put),
         route::<LocalQueueDelete>(local_delete),
+        route::<QueueUse>(standing::queue_use),
+        route::<GovernanceSimulate>(standing::simulate),
     ]
 }
 

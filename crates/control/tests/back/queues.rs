@@ -1,0 +1,302 @@
+//! Queues end to end behind the front door: two tenants in one cohort borrow from each other, ask for their own back, are told
+//! to go with notice, and come again; gangs start whole or not at all.
+
+use model::{
+    AllocationId, GovernedId, ProjectId, TenantId, WorkloadId,
+    allocation::{self, AllocationTerms},
+    governance::Governance,
+    sku::CapacityShape,
+    supply::SlotState,
+    workload::{IfUnavailable, PreemptionRule, State},
+};
+use store::{
+    Db, Page,
+    allocations::{self, AllocationNew},
+    governance, preemptions,
+    preemptions::PreemptionRow,
+    projects::{self, ProjectNew},
+    tenants,
+    testing::both_engines,
+    workloads::{self, WorkloadNew, WorkloadRow},
+};
+
+use crate::world::World;
+
+/// Two tenants, each with a queue of four GPUs of its own, in one cohort; one node of eight.
+struct Two {
+    world: World,
+    ours: Side,
+    theirs: Side,
+}
+
+#[derive(Clone)]
+struct Side {
+    tenant: TenantId,
+    project: ProjectId,
+    queue: &'static str,
+}
+
+const OBJECTS: &str = r#"{
+  "flavors": [{ "slug": "h200", "gpu_model": "h200_sxm" }],
+  "priority_classes": [{ "slug": "urgent", "value": 100 }],
+  "cohorts": [{ "slug": "all" }],
+  "cluster_queues": [
+    { "slug": "ours", "cohort": "all", "notice_s": 60, "grace_s": 30,
+      "preemption": { "within_queue": "lower_priority", "reclaim_within_cohort": "any" },
+      "resource_groups": [{ "flavors": [{ "flavor": "h200", "quotas": [{ "nominal": 4 }] }] }] },
+    { "slug": "theirs", "cohort": "all", "notice_s": 60, "grace_s": 30,
+      "preemption": { "within_queue": "lower_priority", "reclaim_within_cohort": "any" },
+      "resource_groups": [{ "flavors": [{ "flavor": "h200", "quotas": [{ "nominal": 4 }] }] }] }
+  ],
+  "local_queues": [
+    { "project_id": "OURS", "slug": "default", "cluster_queue": "ours", "default": true },
+    { "project_id": "THEIRS", "slug": "default", "cluster_queue": "theirs", "default": true }
+  ]
+}"#;
+
+impl Two {
+    fn new(db: Db, nodes: usize) -> Self {
+        let mut world = World::new(db, nodes);
+        let ours = Side { tenant: world.tenant.clone(), project: world.project.clone(), queue: "ours" };
+        let (now, bits) = (world.clock_now(), || world.ports.id_bits());
+        let theirs = Side {
+            tenant: TenantId::from_parts(now, bits()),
+            project: ProjectId::from_parts(now, bits()),
+            queue: "theirs",
+        };
+        let (tenant, project) = (theirs.tenant.clone(), theirs.project.clone());
+        world
+            .write(move |tx, stamp| {
+                tenants::insert(tx, stamp, &tenant, &"umbra".parse().unwrap(), &"Umbra".parse().unwrap())?;
+                let (slug, name) = ("lab".parse().unwrap(), "Lab".parse().unwrap());
+                let new = ProjectNew { id: &project, tenant_id: &tenant, slug: &slug, name: &name, gpu_cap: 64 };
+                projects::insert(tx, stamp, new)
+            })
+            .unwrap();
+        world.settle();
+        let mut two = Self { world, ours, theirs };
+        two.govern(OBJECTS);
+        two
+    }
+
+    fn govern(&mut self, objects: &str) {
+        let text = objects.replace("OURS", self.ours.project.as_str()).replace("THEIRS", self.theirs.project.as_str());
+        let objects: Governance = serde_json::from_str(&text).unwrap();
+        self.world
+            .write(move |tx, stamp| {
+                governance::hold(tx)?;
+                for object in objects.objects() {
+                    let id = GovernedId::from_parts(stamp.now, stamp.bits());
+                    let tenant = match object.identity().project_id {
+                        Some(project) => projects::get(tx, &project)?.map(|row| row.tenant_id),
+                        None => None,
+                    };
+                    governance::insert(tx, stamp, &id, tenant.as_ref(), &object)?;
+                }
+                Ok(())
+            })
+            .unwrap();
+        self.world.settle();
+    }
+
+    fn submit(&self, side: &Side, members: i64, gpus: i64, priority: i64) -> WorkloadId {
+        self.submit_with(side, members, gpus, priority, IfUnavailable::Queue)
+    }
+
+    fn submit_with(&self, side: &Side, members: i64, gpus: i64, priority: i64, or: IfUnavailable) -> WorkloadId {
+        let id = WorkloadId::from_parts(self.world.clock_now(), self.world.ports.id_bits());
+        let (made, side, sku, region) = (id.clone(), side.clone(), self.world.sku.clone(), self.world.region.clone());
+        self.world
+            .write(move |tx, stamp| {
+                let name = "train".parse().unwrap();
+                let new = WorkloadNew {
+                    id: &made,
+                    tenant_id: &side.tenant,
+                    project_id: &side.project,
+                    name: &name,
+                    local_queue: &"default".parse().unwrap(),
+                    queue: &side.queue.parse().unwrap(),
+                    priority_class: None,
+                    priority,
+                    members,
+                    sku_id: &sku,
+                    region_id: &region,
+                    shape: CapacityShape::GpuSlice,
+                    gpu_count: gpus,
+                    if_unavailable: or,
+                    max_run_s: None,
+                };
+                workloads::insert(tx, stamp, new)?;
+                for _ in 0..members {
+                    let member = AllocationId::from_parts(stamp.now, stamp.bits());
+                    let new = AllocationNew {
+                        id: &member,
+                        tenant_id: &side.tenant,
+                        project_id: &side.project,
+                        name: &name,
+                        sku_id: &sku,
+                        region_id: &region,
+                        shape: CapacityShape::GpuSlice,
+                        gpu_count: gpus,
+                        terms: &AllocationTerms::default(),
+                        recreated_from: None,
+                        workload_id: Some(&made),
+                    };
+                    allocations::insert(tx, stamp, new)?;
+                }
+                Ok(())
+            })
+            .unwrap();
+        id
+    }
+
+    fn workload(&self, id: &WorkloadId) -> WorkloadRow {
+        let id = id.clone();
+        self.world.read(move |tx| workloads::get(tx, &id)).unwrap()
+    }
+
+    fn state(&self, id: &WorkloadId) -> State {
+        self.workload(id).state
+    }
+
+    fn wait_code(&self, id: &WorkloadId) -> Option<String> {
+        let wait: serde_json::Value = serde_json::from_str(&self.workload(id).wait?).unwrap();
+        Some(wait["code"].as_str().unwrap().to_owned())
+    }
+
+    fn told(&self, id: &WorkloadId) -> Vec<PreemptionRow> {
+        let id = id.clone();
+        self.world.read(move |tx| preemptions::of_workload(tx, &id, Page::first(10)))
+    }
+
+    /// Hosts do all they are asked until nothing is left to do.
+    fn work(&mut self) {
+        for _ in 0..10 {
+            self.world.nodes_heard();
+            self.world.settle();
+            if self.world.nodes_work() == 0 {
+                return;
+            }
+        }
+        panic!("the hosts do not come to rest");
+    }
+
+    fn later_s(&mut self, seconds: i64) {
+        // No longer than a host may be silent at a time.
+        for _ in 0..seconds.div_euclid(10) + 1 {
+            self.world.advance_s(10);
+            self.world.nodes_heard();
+            self.world.settle();
+        }
+        self.work();
+    }
+}
+
+#[test]
+fn what_was_lent_comes_back_when_its_owner_asks_and_the_borrower_comes_again() {
+    both_engines(|db| {
+        let mut two = Two::new(db, 1);
+        let (ours, theirs) = (two.ours.clone(), two.theirs.clone());
+        let first = two.submit(&ours, 1, 4, 0);
+        let lent = two.submit(&ours, 1, 4, 0);
+        two.work();
+        assert_eq!((two.state(&first), two.state(&lent)), (State::Running, State::Running));
+        assert_eq!((two.workload(&first).borrowed_gpus, two.workload(&lent).borrowed_gpus), (0, 4));
+        // The owner asks for its own.
+        let owner = two.submit(&theirs, 1, 4, 0);
+        two.world.settle();
+        let told = two.told(&lent);
+        assert_eq!(two.told(&first), [], "only what was lent has to go");
+        assert_eq!((told.len(), &told[0].by_workload_id), (1, &Some(owner.clone())));
+        assert!(matches!(told[0].rule, PreemptionRule::Reclaim | PreemptionRule::FairShare), "{told:?}");
+        assert_eq!((told[0].notice_s, two.state(&lent)), (60, State::Preempting));
+        assert_eq!(two.wait_code(&owner).as_deref(), Some("waiting_for_preempted"));
+        // It runs on until its notice is over.
+        two.work();
+        assert_eq!(two.state(&lent), State::Preempting);
+        two.later_s(70);
+        assert_eq!(two.state(&owner), State::Running);
+        assert_eq!(two.state(&first), State::Running, "who is within its own is never stopped for others");
+        let again = two.workload(&lent);
+        assert_eq!((again.state, again.stops, again.flavor), (State::Queued, 1, None));
+        assert_eq!(two.world.slots_in(SlotState::InUse), 8);
+        assert_eq!(two.world.active_claims(), 8);
+        // Nothing moves any more, however long one waits: nobody may take what is the owner's.
+        two.later_s(1200);
+        assert_eq!(
+            (two.state(&owner), two.state(&first), two.state(&lent)),
+            (State::Running, State::Running, State::Queued)
+        );
+        assert_eq!(two.told(&owner).len() + two.told(&first).len(), 0);
+        assert_eq!(two.wait_code(&lent).as_deref(), Some("waiting_for_quota"));
+        two.world.check_history();
+    });
+}
+
+#[test]
+fn a_gang_starts_whole_or_not_at_all_and_stops_nobody_for_half_of_it() {
+    both_engines(|db| {
+        let mut two = Two::new(db, 2);
+        two.govern(
+            r#"{ "cluster_queues": [{ "slug": "large",
+              "resource_groups": [{ "flavors": [{ "flavor": "h200", "quotas": [{ "nominal": 16 }] }] }] }],
+              "local_queues": [{ "project_id": "OURS", "slug": "large", "cluster_queue": "large" }] }"#,
+        );
+        let large = Side { queue: "large", ..two.ours.clone() };
+        let alone = two.submit(&two.ours.clone(), 1, 1, 0);
+        two.work();
+        // Two of eight GPUs each do not fit beside one GPU that is taken.
+        let gang = two.submit_with(&large, 2, 8, 0, IfUnavailable::Queue);
+        two.work();
+        assert_eq!((two.state(&alone), two.state(&gang)), (State::Running, State::Queued));
+        assert_eq!(two.world.active_claims(), 1, "no member alone");
+        let own = two.workload(&alone).id;
+        two.world
+            .write(move |tx, stamp| {
+                let row = workloads::get(tx, &own)?.unwrap();
+                workloads::wish(tx, stamp, &row, allocation::Desired::Released, None)
+            })
+            .unwrap();
+        two.later_s(40);
+        assert_eq!((two.state(&alone), two.state(&gang)), (State::Finished, State::Running));
+        assert_eq!(two.world.active_claims(), 16);
+        two.world.check_history();
+    });
+}
+
+#[test]
+fn who_does_not_want_to_wait_is_refused_with_the_reason() {
+    both_engines(|db| {
+        let mut two = Two::new(db, 1);
+        let (ours, theirs) = (two.ours.clone(), two.theirs.clone());
+        let first = two.submit(&ours, 1, 4, 0);
+        let second = two.submit(&theirs, 1, 4, 0);
+        two.work();
+        assert_eq!((two.state(&first), two.state(&second)), (State::Running, State::Running));
+        let impatient = two.submit_with(&ours, 1, 1, 0, IfUnavailable::Refuse);
+        two.work();
+        assert_eq!(two.state(&impatient), State::Refused);
+        assert_eq!((two.told(&first), two.told(&second)), (vec![], vec![]));
+        two.world.check_history();
+    });
+}
+
+#[test]
+fn a_leader_that_starts_anew_decides_the_same() {
+    both_engines(|db| {
+        let mut two = Two::new(db, 1);
+        let (ours, theirs) = (two.ours.clone(), two.theirs.clone());
+        let lent = two.submit(&ours, 1, 8, 0);
+        two.work();
+        let owner = two.submit(&theirs, 1, 4, 0);
+        two.world.settle();
+        two.world.restart();
+        two.later_s(70);
+        assert_eq!((two.state(&owner), two.state(&lent)), (State::Running, State::Queued));
+        assert_eq!(two.told(&lent).len(), 1, "told once");
+        two.world.restart();
+        two.later_s(600);
+        assert_eq!(two.state(&owner), State::Running);
+        two.world.check_history();
+    });
+}
