@@ -1,5 +1,7 @@
 //! What the policies must do on work that was really done: 500 jobs of the Philly trace.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
 use lab::{
     policy::{ALL, Policy},
     questions::answers,
