@@ -79,9 +79,10 @@ pub struct Profile {
     /// times are known, others pass only if they are gone when it can start; where they are not, after so many seconds
     /// nobody who competes with it passes any more.
     pub patience_s: Option<u32>,
-    /// Once so many were told to go in a cycle, nobody else is in that cycle.
+    /// How many a cycle tells to go, at most. A first plan that needs more is carried out, and is the only one of its cycle.
     pub evictions_per_cycle: Option<u32>,
-    /// How many a queue may tell to go, at most, and in how long. To get back its own it may always.
+    /// How many a queue tells to go, at most, and in how long. To get back its own it always may. A first plan that needs
+    /// more is carried out, and is the only one of its window.
     pub evictions_per_queue: Option<Most>,
     /// How long a workload that had to stop waits.
     pub backoff: Backoff,

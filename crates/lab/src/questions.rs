@@ -153,11 +153,13 @@ fn priority(run: &Comparison) -> Vec<Answer> {
             answer: "Absolute in one line of strict priority: no number of low jobs outweighs a high one. Relative where teams \
                      have quota: a high job of a team beyond its share waits while a low one of a team below its share runs.",
             measured: format!(
-                "Low classes wait this many times as long as high ones: {}.",
+                "How much longer the lowest class waits than the highest: {}.",
                 each(run, &[Priority, Kueue, Kai, Gpuaas], |outcome| {
                     let of = |at: usize| outcome.by_class.get(at).map_or(0, |(_, waits)| waits.mean_s);
-                    let tenths = of(0).saturating_mul(10) / of(2).max(1);
-                    format!("{}.{}", tenths / 10, tenths % 10)
+                    match of(0).saturating_mul(10).checked_div(of(2)) {
+                        Some(tenths) => format!("{}.{} times", grouped(tenths / 10), tenths % 10),
+                        None => "without limit (high ones do not wait)".to_owned(),
+                    }
                 }),
             ),
         },
@@ -280,7 +282,7 @@ fn models(run: &Comparison) -> Vec<Answer> {
             topic,
             question: "Can it distinguish between \u{201c}any GPU\u{201d} and \u{201c}specific GPU models\u{201d}?",
             answer: "Yes: a job that names a model waits for that model even while another is free; one that names none takes \
-                     either. Being particular has a price.",
+                     either. What being particular costs depends on how the wishes fall.",
             measured: format!(
                 "The same jobs: every job takes either model, {}; every job wants one of the two, {}.",
                 either(&asides.any_model),
@@ -360,8 +362,10 @@ fn ownership(run: &Comparison) -> Vec<Answer> {
             answer: "Yes, on borrowed GPUs alone. The alternative is GPUs that stand idle next to people who wait. The price is that \
                      all it runs can be reclaimed.",
             measured: format!(
-                "Team {} with no quota at all: all {} of its jobs ran, {}; they were stopped {} times, against {} with quota.",
+                "Team {} with no quota at all: {} of its {} jobs ran to their end, {}; they were stopped {} times, against {} with \
+                 quota.",
                 asides.team,
+                grouped(asides.without_quota.about_ended),
                 grouped(asides.without_quota.about.jobs),
                 about(&asides.without_quota),
                 grouped(asides.without_quota.about_stops),

@@ -250,9 +250,7 @@ fn waits(run: &Comparison) -> Markup {
     // An axis by tens has no zero: who did not wait stands at one second.
     let curve = |outcome: &Outcome| Curve {
         colour: place(outcome),
-        points: std::iter::once((1, 0))
-            .chain(outcome.wait_curve.iter().map(|(wait, part)| ((*wait).max(1), *part)))
-            .collect(),
+        points: outcome.wait_curve.iter().map(|(wait, part)| ((*wait).max(1), *part)).collect(),
     };
     let curves: Vec<Curve> = run.outcomes.iter().map(curve).collect();
     let longest = run.outcomes.iter().map(|outcome| outcome.waits.longest_s).max().unwrap_or(1);

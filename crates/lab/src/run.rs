@@ -3,7 +3,7 @@
 //! quota fares.
 
 use crate::{
-    measure::{Outcome, Waits},
+    measure::{Fate, Outcome, Waits},
     policy::Policy,
     replay::replay,
     stage::{Setup, Stage, StageFault},
@@ -44,6 +44,8 @@ pub struct Aside {
     pub stops: u64,
     /// How often one of those that it is about was stopped.
     pub about_stops: u64,
+    /// How many of those ended.
+    pub about_ended: u64,
 }
 
 /// The replays beside the comparison.
@@ -169,15 +171,16 @@ fn aside(trace: &Trace, setup: &Setup, policy: Policy, is_about: &dyn Fn(u32, u8
     let stage = Stage::new(trace, setup)?;
     let replayed = replay(trace, &stage, setup, policy)?;
     let jobs = trace.jobs.iter().zip(&replayed.fates).filter(|(job, _)| is_about(job.team, job.priority));
-    let about: Vec<_> = jobs.map(|(_, fate)| (fate.waited_s, u64::from(fate.stops))).collect();
+    let about: Vec<Fate> = jobs.map(|(_, fate)| *fate).collect();
     let outcome = replayed.outcome;
     Ok(Aside {
         waits: outcome.waits,
-        about: Waits::of(about.iter().map(|(waited_s, _)| *waited_s).collect()),
+        about: Waits::of(about.iter().map(|fate| fate.waited_s).collect()),
         busy_ppm: outcome.busy_ppm,
         jain_ppm: outcome.jain_ppm,
         stops: outcome.stops.count,
-        about_stops: about.iter().fold(0, |sum, (_, stops)| sum.saturating_add(*stops)),
+        about_stops: about.iter().map(|fate| u64::from(fate.stops)).fold(0, u64::saturating_add),
+        about_ended: about.iter().map(|fate| u64::from(fate.ended_s.is_some())).sum(),
     })
 }
 
