@@ -65,7 +65,7 @@ impl Applier {
         queues::hold_back(leader, capped)?;
         let written = queues::write(leader, told, waits)?;
         match (&mut self.governor, written) {
-            (Some((_, governor)), Some(written)) if as_decided => governor.wrote(&written),
+            (Some((_, governor)), Some(written)) if as_decided => governor.wrote(written),
             _ => self.governor = None,
         }
         Ok(goes_on)

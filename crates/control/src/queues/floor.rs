@@ -174,7 +174,7 @@ impl Place for Trial<'_> {
     fn put_back(&mut self, workload: WorkloadIx, _: Part) {
         for (node, allocations) in self.places_of(workload) {
             if let Some(gone) = self.gone.get_mut(&node) {
-                allocations.iter().for_each(|allocation| drop(gone.remove(allocation)));
+                gone.retain(|allocation| !allocations.contains(allocation));
             }
             self.redo(&node);
         }

@@ -32,7 +32,7 @@ use govern::{
     flavors::{Assignment, FlavorIx},
     order::{Order, Waiting},
     preempt::{FairStrategies, PreemptionRules, Reason, Victim},
-    tree::FlavorResource,
+    tree::{FlavorResource, NodeIx},
     workload::{Cause, Past, Terms, Workload, WorkloadIx},
 };
 use model::{
@@ -44,7 +44,7 @@ use store::{placing::WishRow, workloads::WorkloadRow};
 
 pub(crate) use estate::Names;
 pub(crate) use rows::{Rows, news, read, read_some};
-pub(crate) use tell::{Written, hold_back, write};
+pub(crate) use tell::{Wrote, hold_back, write};
 
 use crate::snapshot::Snapshot;
 use estate::Counted;
@@ -96,6 +96,13 @@ impl Tenancy for Known {
 fn flavor_of(assignment: &Assignment) -> Option<(FlavorIx, FlavorResource)> {
     let first = assignment.pod_sets.first()?.resources.first()?;
     Some((first.flavor, first.what))
+}
+
+// What a decision gives, if it does.
+fn granted(decision: &Decision) -> Option<(FlavorResource, Amount)> {
+    let Verdict::Admitted { assignment, .. } = &decision.verdict else { return None };
+    let (_, what) = flavor_of(assignment)?;
+    assignment.usage.iter().find(|(of, _)| *of == what).copied()
 }
 
 // The pool that the flavor is limited to, if it is; nothing at all where there is no such pool.
@@ -331,18 +338,19 @@ impl Governor {
     }
 
     /// Takes over what was written about those who wait or have to go.
-    pub(crate) fn wrote(&mut self, written: &Written) {
-        for (id, version, state) in written {
-            if let Some(waiter) = self.waiting.get(id).and_then(|place| self.known.waiters.get_mut(place)) {
-                waiter.row.version = *version;
-                if *state == Some(State::Refused) {
-                    self.forget(id);
+    pub(crate) fn wrote(&mut self, written: Vec<Wrote>) {
+        for Wrote { id, version, state, wait } in written {
+            if let Some(waiter) = self.waiting.get(&id).and_then(|place| self.known.waiters.get_mut(place)) {
+                waiter.row.version = version;
+                waiter.row.wait = wait.or_else(|| waiter.row.wait.take());
+                if state == Some(State::Refused) {
+                    self.forget(&id);
                 }
                 continue;
             }
-            let Some(place) = self.running.get(id).copied() else { continue };
+            let Some(place) = self.running.get(&id).copied() else { continue };
             if let Some(holder) = self.known.holders.get_mut(&place) {
-                (holder.row.version, holder.row.state) = (*version, state.unwrap_or(holder.row.state));
+                (holder.row.version, holder.row.state) = (version, state.unwrap_or(holder.row.state));
                 self.scheduler.evict(place, Cause::Asked);
             }
         }
@@ -391,17 +399,31 @@ impl Governor {
             let mut floor = PictureFloor::new(snapshot, known);
             scheduler.step(seconds(now), &mut floor)
         };
+        // What each queue will use once all are in, from which those that came later are taken away again.
+        let mut later: BTreeMap<(NodeIx, FlavorResource), Amount> = BTreeMap::new();
+        for decision in &decisions {
+            if let Some((what, amount)) = granted(decision) {
+                let sum = later.entry((decision.queue, what)).or_default();
+                *sum = sum.plus(amount);
+            }
+        }
         for decision in decisions {
-            self.take_over(decision, &mut outcome);
+            if let Some((what, amount)) = granted(&decision)
+                && let Some(sum) = later.get_mut(&(decision.queue, what))
+            {
+                *sum = sum.minus(amount);
+            }
+            let later = |what| later.get(&(decision.queue, what)).copied().unwrap_or_default();
+            self.take_over(&decision, later, &mut outcome);
         }
         outcome
     }
 
-    fn take_over(&mut self, decision: Decision, outcome: &mut Outcome) {
+    fn take_over(&mut self, decision: &Decision, later: impl Fn(FlavorResource) -> Amount, outcome: &mut Outcome) {
         let Some(waiter) = self.known.waiters.get(&decision.pending).cloned() else { return };
         match &decision.verdict {
             Verdict::Admitted { workload, assignment } => {
-                let Some(admitted) = self.admitted(&waiter, *workload, assignment) else { return };
+                let Some(admitted) = self.admitted(&waiter, *workload, assignment, later) else { return };
                 self.waiting.remove(&waiter.row.id);
                 self.known.waiters.remove(&decision.pending);
                 self.running.insert(waiter.row.id.clone(), *workload);
@@ -414,19 +436,25 @@ impl Governor {
                     let told = self.victim(&waiter, victim);
                     outcome.told.extend(told);
                 }
-                self.hears(&waiter, &decision, outcome);
+                self.hears(&waiter, decision, outcome);
             }
-            Verdict::Waiting { .. } => self.hears(&waiter, &decision, outcome),
+            Verdict::Waiting { .. } => self.hears(&waiter, decision, outcome),
         }
     }
 
-    fn admitted(&self, waiter: &Waiter, place: WorkloadIx, assignment: &Assignment) -> Option<Admitted> {
+    fn admitted(
+        &self,
+        waiter: &Waiter,
+        place: WorkloadIx,
+        assignment: &Assignment,
+        later: impl Fn(FlavorResource) -> Amount,
+    ) -> Option<Admitted> {
         let (flavor, what) = flavor_of(assignment)?;
         let names = &self.known.names;
         let tree = &self.scheduler.estate().tree;
         let queue = self.scheduler.running().get(place)?.queue;
         let own = tree.quota(queue, what).nominal;
-        let over = self.scheduler.usage().of(queue, what).minus(own).or_zero().units();
+        let over = self.scheduler.usage().of(queue, what).minus(later(what)).minus(own).or_zero().units();
         Some(Admitted {
             row: waiter.row.clone(),
             flavor: names.flavor(flavor)?.slug.to_string(),

@@ -15,11 +15,20 @@ use store::{
 use super::{Told, Waits, words};
 use crate::{applier::REFUSED, driver::write_json, leader::Leader};
 
-/// What was written: the workloads with their versions after it, and whether they were told to go.
-pub(crate) type Written = Vec<(WorkloadId, i64, Option<State>)>;
+/// What was written about a workload.
+#[derive(Debug, Clone)]
+pub(crate) struct Wrote {
+    pub(super) id: WorkloadId,
+    /// Its version after it.
+    pub(super) version: i64,
+    /// The state it was moved to, if it was.
+    pub(super) state: Option<State>,
+    /// Why it waits, if that was written.
+    pub(super) wait: Option<String>,
+}
 
 /// Writes it down. Nothing where somebody has moved on: then everybody is decided about again.
-pub(crate) fn write(leader: &Leader, told: Vec<Told>, waits: Vec<Waits>) -> Result<Option<Written>, StoreError> {
+pub(crate) fn write(leader: &Leader, told: Vec<Told>, waits: Vec<Waits>) -> Result<Option<Vec<Wrote>>, StoreError> {
     let news: Vec<Waits> = waits.into_iter().filter(is_news).collect();
     if told.is_empty() && news.is_empty() {
         return Ok(Some(vec![]));
@@ -27,14 +36,20 @@ pub(crate) fn write(leader: &Leader, told: Vec<Told>, waits: Vec<Waits>) -> Resu
     let wrote = leader.commit(move |tx, stamp| {
         let mut written = Vec::with_capacity(told.len() + news.len());
         for one in &told {
-            written.push((one.row.id.clone(), tell(tx, stamp, one)?, Some(State::Preempting)));
+            let (id, version) = (one.row.id.clone(), tell(tx, stamp, one)?);
+            written.push(Wrote { id, version, state: Some(State::Preempting), wait: None });
         }
         for one in &news {
-            let (version, state) = match &one.refused {
-                Some(wishes) => (refuse(tx, stamp, one, wishes)?, Some(State::Refused)),
-                None => (workloads::set_wait(tx, stamp, &one.row, &write_json(&one.wait)?)?, None),
-            };
-            written.push((one.row.id.clone(), version, state));
+            let (id, wait) = (one.row.id.clone(), write_json(&one.wait)?);
+            written.push(match &one.refused {
+                Some(wishes) => {
+                    Wrote { id, version: refuse(tx, stamp, one, wishes)?, state: Some(State::Refused), wait: None }
+                }
+                None => {
+                    let version = workloads::set_wait(tx, stamp, &one.row, &wait)?;
+                    Wrote { id, version, state: None, wait: Some(wait) }
+                }
+            });
         }
         Ok(written)
     });

@@ -37,7 +37,7 @@ struct Side {
 }
 
 const OBJECTS: &str = r#"{
-  "flavors": [{ "slug": "h200", "gpu_model": "h200_sxm" }],
+  "flavors": [{ "slug": "h200", "gpu_model": "h200-sxm" }],
   "priority_classes": [{ "slug": "urgent", "value": 100 }],
   "cohorts": [{ "slug": "all" }],
   "cluster_queues": [
@@ -91,7 +91,7 @@ impl Two {
                         Some(project) => projects::get(tx, &project)?.map(|row| row.tenant_id),
                         None => None,
                     };
-                    governance::insert(tx, stamp, &id, tenant.as_ref(), &object)?;
+                    governance::insert(tx, stamp, &id, &object, tenant.as_ref())?;
                 }
                 Ok(())
             })
@@ -198,6 +198,7 @@ fn what_was_lent_comes_back_when_its_owner_asks_and_the_borrower_comes_again() {
         let mut two = Two::new(db, 1);
         let (ours, theirs) = (two.ours.clone(), two.theirs.clone());
         let first = two.submit(&ours, 1, 4, 0);
+        two.later_s(1);
         let lent = two.submit(&ours, 1, 4, 0);
         two.work();
         assert_eq!((two.state(&first), two.state(&lent)), (State::Running, State::Running));

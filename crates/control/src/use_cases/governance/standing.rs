@@ -46,7 +46,8 @@ pub(super) fn simulate(
     changing.refuse_unless_fitting()?;
     let rows = queues::read(ctx.tx)?;
     let mut picture = snapshot::load(ctx.tx, ctx.config.lab)?;
-    let changed = Rows { governance: changing.after().clone(), ..rows.clone() };
+    let mut changed = rows.clone();
+    changed.governance = changing.after().clone();
     let now = forecast(ctx, rows, &mut picture)?;
     let then = forecast(ctx, changed, &mut picture)?;
     Ok(Answer::new(compared(&now, then)))
