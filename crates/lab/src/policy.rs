@@ -106,7 +106,7 @@ impl Policy {
             Self::Kai => {
                 "Each team has quota and a fair part of the surplus; teams below theirs reclaim from those above."
             }
-            Self::Gpuaas => "Quota, borrowing by fair share, minimal reclaim, and ten minutes that nobody takes away.",
+            Self::Gpuaas => "Quota, borrowing by fair share, minimal reclaim, and a first hour that nobody takes away.",
         }
     }
 
