@@ -198,6 +198,7 @@ fn what_was_lent_comes_back_when_its_owner_asks_and_the_borrower_comes_again() {
         let mut two = Two::new(db, 1);
         let (ours, theirs) = (two.ours.clone(), two.theirs.clone());
         let first = two.submit(&ours, 1, 4, 0);
+        two.work();
         two.later_s(1);
         let lent = two.submit(&ours, 1, 4, 0);
         two.work();
