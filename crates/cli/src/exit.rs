@@ -128,6 +128,7 @@ impl Exit {
             | Code::IngressNotOwned
             | Code::IngressOutOfRange
             | Code::SlotRefused
+            | Code::GovernanceRefused
             | Code::SshKeyRefused
             | Code::LeaseRefused
             | Code::ImageRefused

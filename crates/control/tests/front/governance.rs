@@ -207,7 +207,7 @@ fn what_is_referred_to_stays_and_the_referrer_is_named() {
         ("/api/v1/admin/topologies/rows", "flavor h200 refers to it at /topology"),
         ("/api/v1/flavors/h200", "refers to it at"),
         ("/api/v1/priority-classes/low", "hardware_profile big refers to it at /priority_class"),
-        ("/api/v1/admin/cohorts/science", "cluster_queue vision refers to it at /cohort, and 1 more"),
+        ("/api/v1/admin/cohorts/science", "cluster_queue speech refers to it at /cohort, and 1 more"),
         ("/api/v1/admin/cluster-queues/vision", "/main refers to it at /cluster_queue"),
     ] {
         let kept = world.delete(&world.operator, path, None);

@@ -61,7 +61,9 @@ impl Changing {
             Wanted::Document { document, prune: false } => {
                 let mut after = old.clone();
                 // What the document says twice is to be found, so nothing is put in the place of its own.
-                document.objects().iter().for_each(|object| drop(after.remove(&object.identity())));
+                for object in document.objects() {
+                    after.remove(&object.identity());
+                }
                 document.objects().into_iter().for_each(|object| after.push(object));
                 after
             }
@@ -111,7 +113,10 @@ impl Changing {
 
     /// Refuses what does not fit together, field by field.
     pub fn refuse_unless_fitting(&self) -> Result<(), Refusal> {
-        let refusing: Vec<&Finding> = self.found.iter().filter(|finding| finding.refuses).collect();
+        let places = self.places();
+        let mut refusing: Vec<&Finding> = self.found.iter().filter(|finding| finding.refuses).collect();
+        // What the request itself says comes first, then what it would do to others.
+        refusing.sort_by_key(|finding| !places.contains_key(&finding.object));
         let Some(first) = refusing.first() else { return Ok(()) };
         let more = match refusing.len() - 1 {
             0 => String::new(),
@@ -119,7 +124,6 @@ impl Changing {
         };
         let Finding { object, field, code, .. } = first;
         let detail = format!("{object} cannot be like this: {code} at {field}.{more} Nothing was changed.");
-        let places = self.places();
         let mut problem = Problem::new(Code::GovernanceRefused, detail);
         for finding in refusing.into_iter().take(ERRORS_MAX) {
             let detail = format!("{}: {}", finding.code, finding.detail);
