@@ -29,6 +29,7 @@ use model::{AllocationId, StreamId, image::ImageSpec, stream::StreamEnding};
 use store::{Db, StoreError, Tx};
 
 pub use context::{About, Answer, Ctx, Input, Work};
+pub(crate) use page::Cursor;
 pub use refusal::Refusal;
 pub(crate) use refusal::internal;
 pub use request::{Headers, JSON, PROBLEM_JSON, RecordingFile, Request, Response, StreamOf, StreamStart};
