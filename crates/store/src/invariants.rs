@@ -264,6 +264,27 @@ const STATE: &[Check] = &[
               WHERE o.tenant_id IS DISTINCT FROM a.tenant_id OR o.project_id IS DISTINCT FROM a.project_id LIMIT $1",
     },
     Check {
+        invariant: "I26",
+        sql: "SELECT a.id, 'is a member of workload ' || w.id || ' of another project' FROM allocations a \
+              JOIN workloads w ON w.id = a.workload_id WHERE w.project_id <> a.project_id LIMIT $1",
+    },
+    Check {
+        invariant: "I31",
+        sql: "SELECT w.id, 'is ' || w.state || ', its member ' || a.id || ' ' || a.state FROM workloads w \
+              JOIN allocations a ON a.workload_id = w.id WHERE CASE \
+              WHEN w.state = 'queued' THEN a.state IN ('reserved', 'provisioning', 'running', 'releasing') \
+              WHEN w.state IN ('admitted', 'running', 'preempting', 'stopping') THEN a.state = 'requested' \
+              ELSE a.state NOT IN ('released', 'refused', 'failed') END LIMIT $1",
+    },
+    // What was launched again has a successor in its place.
+    Check {
+        invariant: "I31",
+        sql: "SELECT id, 'has ' || CAST(found AS TEXT) || ' members instead of ' || CAST(members AS TEXT) FROM \
+              (SELECT w.id, w.members, (SELECT COUNT(*) FROM allocations a WHERE a.workload_id = w.id AND NOT EXISTS \
+              (SELECT 1 FROM allocations r WHERE r.recreated_from = a.id)) AS found FROM workloads w) AS counted \
+              WHERE found <> members LIMIT $1",
+    },
+    Check {
         invariant: "I28",
         sql: "SELECT k.id, 'was given to node ' || k.node_id || ', where its allocation never had a claim' \
               FROM node_tasks k WHERE k.allocation_id IS NOT NULL \
@@ -312,6 +333,12 @@ const HISTORY: &[Check] = &[
     },
     Check {
         invariant: "I26",
+        sql: "SELECT e.id, 'tells tenant ' || COALESCE(e.tenant_id, 'none') || ' about workload ' || w.id \
+              FROM workloads w JOIN events e ON e.subject_id = w.id WHERE e.tenant_id IS DISTINCT FROM w.tenant_id \
+              OR e.project_id IS DISTINCT FROM w.project_id LIMIT $1",
+    },
+    Check {
+        invariant: "I26",
         sql: "SELECT e.id, 'tells tenant ' || COALESCE(e.tenant_id, 'none') || ' about project ' || p.id \
               FROM projects p JOIN events e ON e.subject_id = p.id \
               WHERE e.tenant_id IS DISTINCT FROM p.tenant_id LIMIT $1",
@@ -351,7 +378,7 @@ const VERSIONS: &str = "SELECT t.id, t.version, (SELECT COUNT(*) FROM events e W
       SELECT id, version FROM topologies UNION ALL SELECT id, version FROM flavors UNION ALL \
       SELECT id, version FROM priority_classes UNION ALL SELECT id, version FROM cohorts UNION ALL \
       SELECT id, version FROM cluster_queues UNION ALL SELECT id, version FROM local_queues UNION ALL \
-      SELECT id, version FROM hardware_profiles UNION ALL \
+      SELECT id, version FROM hardware_profiles UNION ALL SELECT id, version FROM workloads UNION ALL \
       SELECT id, version FROM node_resource_slots UNION ALL SELECT id, version FROM allocations UNION ALL SELECT id, version FROM node_tasks) AS t \
     WHERE t.version <> (SELECT COUNT(*) FROM events e WHERE e.subject_id = t.id AND e.object_version <= t.version) \
       OR EXISTS (SELECT 1 FROM events e WHERE e.subject_id = t.id AND e.object_version > t.version) LIMIT $1";
@@ -371,10 +398,11 @@ const ERASED: &str = "SELECT e.subject_id, e.noun FROM events e WHERE e.noun IN 
       SELECT id FROM local_queues UNION ALL SELECT id FROM hardware_profiles) AS g WHERE g.id = e.subject_id) LIMIT $1";
 
 /// The moves that were ever made.
-const MOVES: &str = "SELECT DISTINCT noun, state_from, state_to FROM events WHERE change = 'state_changed'";
+const MOVES: &str =
+    "SELECT DISTINCT noun, state_from, state_to FROM events WHERE change IN ('state_changed', 'preempted')";
 
 /// One object that made a move.
-const MOVED: &str = "SELECT subject_id FROM events WHERE change = 'state_changed' AND noun = $1 \
+const MOVED: &str = "SELECT subject_id FROM events WHERE change IN ('state_changed', 'preempted') AND noun = $1 \
     AND state_from IS NOT DISTINCT FROM $2 AND state_to IS NOT DISTINCT FROM $3 ORDER BY id LIMIT 1";
 
 /// Proofs that stand behind an available slot, page by page, each with the key and the disk it was taken with: a host may
@@ -391,7 +419,7 @@ pub fn check_all(tx: &mut Tx<'_>, rules: &Rules<'_>) -> Result<Vec<Violation>, S
     Ok(found)
 }
 
-/// Checks what is now: I1–I6, I8, I10, I19 (every answer about a place has its reasons), I20, I21, I26 and I28 without
+/// Checks what is now: I1–I6, I8, I10, I19 (every answer about a place has its reasons), I20, I21, I26, I28 and I31 without
 /// reading the history.
 pub fn check_state(tx: &mut Tx<'_>, rules: &Rules<'_>) -> Result<Vec<Violation>, StoreError> {
     let mut found = run(tx, STATE, rules.limit)?;

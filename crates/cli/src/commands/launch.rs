@@ -11,10 +11,11 @@ use model::{
     SshKeyId,
     allocation::{Label, Labels, PlacementWishes},
     guest::{USER_DATA_BYTES_MAX, UserData},
-    number::GpuCount,
+    number::{GpuCount, MaxRunS},
     placement::{CoTenancy, Spread},
     text::{ImageName, Slug},
     time::UtcTime,
+    workload::IfUnavailable,
 };
 use std::{
     fs::File,
@@ -87,6 +88,18 @@ pub struct Launch {
     /// It may be stopped and launched again elsewhere when its node is evacuated
     #[arg(long)]
     may_recreate: bool,
+    /// What to do when it cannot start at once: refuse or queue [default: queue where the project has a queue]
+    #[arg(long, value_name = "WHAT")]
+    if_unavailable: Option<IfUnavailable>,
+    /// The queue of the project that it goes through [default: the project's default]
+    #[arg(long, value_name = "QUEUE")]
+    queue: Option<Slug>,
+    /// The class that its priority comes from [default: the platform's default]
+    #[arg(long, value_name = "CLASS")]
+    priority_class: Option<Slug>,
+    /// How long it runs at most, in seconds [default: for ever]
+    #[arg(long, value_name = "SECONDS")]
+    max_run_s: Option<MaxRunS>,
     /// Only show what would happen, here and elsewhere, and what it would cost
     #[arg(long)]
     dry_run: bool,

@@ -5,6 +5,7 @@ mod governance;
 mod machines;
 mod proofs;
 mod streams;
+mod workloads;
 
 use crate::runtime_rules;
 
@@ -634,6 +635,7 @@ impl Case {
 fn cases() -> impl Iterator<Item = &'static Case> {
     let here = [CLAIMS, CLAIMS_MORE, SLOTS, SUPPLY, HOSTS, LAUNCHES, TENANCY];
     let elsewhere = [runtime_rules::CASES, proofs::CASES, streams::CASES, machines::CASES, governance::CASES];
+    let here = here.into_iter().chain([workloads::CASES]);
     here.into_iter().chain(elsewhere).flatten()
 }
 

@@ -85,6 +85,7 @@ pub fn busy(db: &Db) {
     slots_on(db, &node(db, &site.pool_id), 1);
     brought(db, &site);
     governance::governed(db, &site);
+    workloads::submitted(db, &site, 2, 0);
     tenant(db);
     let asker = user(db);
     member(db, &asker, &site.tenant_id, Some(&site.project_id), MemberRole::ProjectMember);
@@ -581,6 +582,44 @@ const CORRUPTIONS: &[Corruption] = &[
         says: "takes the place of allocation",
         by: &["UPDATE allocations SET recreated_from = (SELECT MIN(id) FROM allocations), project_id = 'prj_other' \
              WHERE id = (SELECT MAX(id) FROM allocations)"],
+    },
+    Corruption {
+        what: "a member of another project's workload",
+        breaks: "I26",
+        says: "is a member of workload",
+        by: &["UPDATE workloads SET project_id = 'prj_other'"],
+    },
+    Corruption {
+        what: "an event about a workload that is told to another tenant",
+        breaks: "I26",
+        says: "about workload",
+        by: &["UPDATE events SET tenant_id = NULL WHERE noun = 'workload'"],
+    },
+    Corruption {
+        what: "a workload that waits while a member holds claims",
+        breaks: "I31",
+        says: "is queued, its member",
+        by: &["UPDATE allocations SET workload_id = (SELECT MIN(id) FROM workloads) WHERE state = 'running'"],
+    },
+    Corruption {
+        what: "a workload that was admitted while a member has no place",
+        breaks: "I31",
+        says: "is running, its member",
+        by: &["UPDATE workloads SET state = 'running'"],
+    },
+    Corruption {
+        what: "a workload that ended before its members",
+        breaks: "I31",
+        says: "is finished, its member",
+        by: &["UPDATE workloads SET state = 'finished'"],
+    },
+    Corruption {
+        what: "a workload that lost a member",
+        breaks: "I31",
+        says: "members instead of 2",
+        by: &[
+            "UPDATE allocations SET workload_id = NULL WHERE id = (SELECT MIN(id) FROM allocations WHERE workload_id IS NOT NULL)",
+        ],
     },
     Corruption {
         what: "a member of another tenant's project",

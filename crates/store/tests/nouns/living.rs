@@ -155,6 +155,8 @@ fn a_fault_sets_a_row_aside_for_longer_each_time_and_a_state_forgives() {
 fn every_living_table_waits_rests_faults_and_is_counted() {
     both_engines(|db| {
         let site = site(&db, 1);
+        crate::governance::governed(&db, &site);
+        crate::workloads::submitted(&db, &site, 1, 0);
         let allocation_id = placed(&db, &site, &site.slot_ids);
         started(&db, &allocation_id);
         crate::world::releasing(&db, &allocation_id);

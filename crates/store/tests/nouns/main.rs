@@ -17,4 +17,5 @@ mod planted;
 mod streams;
 mod supply;
 mod tenancy;
+mod workloads;
 mod world;
