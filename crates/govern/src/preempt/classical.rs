@@ -63,6 +63,11 @@ fn attempt(
     groups: &[Group],
     borrowing: bool,
 ) -> Result<Vec<Victim>, Because> {
+    // Without borrowing, what others give up helps nobody who would use more than its own; what it gives up itself may.
+    let gives_itself = groups.iter().any(|group| group.list == List::Own);
+    if taker.rules.minimal && !borrowing && !gives_itself && taker.borrows(ground) {
+        return Err(ground.because(false));
+    }
     ground.spared = super::Spared::default();
     let mut stream = Stream::new(groups, borrowing);
     let mut steps = vec![];
