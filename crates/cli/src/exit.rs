@@ -114,7 +114,7 @@ impl Exit {
             | Code::EnrollmentRefused
             | Code::NodeIdentityRefused
             | Code::NodeMessageRefused => Exit::Denied,
-            Code::NotFound | Code::RouteNotFound | Code::UnknownReference => Exit::NotFound,
+            Code::NotFound | Code::RouteNotFound | Code::UnknownReference | Code::QueueMissing => Exit::NotFound,
             Code::NameTaken
             | Code::StillInUse
             | Code::StateConflict

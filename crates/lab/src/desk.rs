@@ -83,12 +83,13 @@ impl<'t> Cycles<'t> {
         usize::try_from(self.scheduler.running().get(workload)?.identity).ok()
     }
 
-    fn stop(&mut self, victims: &[(WorkloadIx, Cause)], changes: &mut Vec<Change>) {
+    // A replay gives no notice: who is told to go is gone, and waits again as the engine has it.
+    fn stop(&mut self, now: i64, victims: &[(WorkloadIx, Cause)], changes: &mut Vec<Change>) {
         for (workload, cause) in victims {
             let Some(job) = self.job_at(*workload) else { continue };
-            self.end(job);
-            let priority = self.priorities.get(job).copied().unwrap_or_default();
-            self.submit(job, priority);
+            let Some(pending) = self.scheduler.gone(now, *workload) else { continue };
+            self.running.remove(&job);
+            self.waiting.insert(job, pending);
             changes.push(Change::Stop(job, *cause));
         }
     }
@@ -112,7 +113,7 @@ impl Desk for Cycles<'_> {
             identity: u64::try_from(job).unwrap_or(u64::MAX),
         };
         let queue = self.policy.queue_of(of.team);
-        let pending = Pending { queue, waiting, shape: *shape, bar: None, may_not_preempt: false };
+        let pending = Pending::new(queue, waiting, *shape);
         self.waiting.insert(job, self.scheduler.submit(pending));
     }
 
@@ -121,8 +122,7 @@ impl Desk for Cycles<'_> {
             *known = priority;
         }
         if let Some(pending) = self.waiting.get(&job) {
-            let change = |pending: &mut Pending| pending.waiting.priority = i64::from(priority);
-            self.scheduler.book_mut().change(*pending, change);
+            self.scheduler.set_priority(*pending, i64::from(priority));
         }
     }
 
@@ -153,10 +153,11 @@ impl Desk for Cycles<'_> {
                     self.running.insert(job, *workload);
                 }
             }
-            self.stop(&victims, &mut decided.changes);
+            self.stop(now, &victims, &mut decided.changes);
             let started_now: Vec<usize> = started.iter().filter_map(|workload| self.job_at(*workload)).collect();
             decided.changes.extend(started_now.into_iter().map(Change::Start));
             if started.is_empty() && victims.is_empty() && !parked {
+                decided.ask_again_at = self.scheduler.next_due().filter(|due| *due > now);
                 return decided;
             }
             stop_rounds += u32::from(!victims.is_empty());

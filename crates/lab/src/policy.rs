@@ -190,7 +190,7 @@ impl Policy {
             Self::Lifo => Order::NewestFirst,
             Self::Priority | Self::Kueue | Self::Kai | Self::Gpuaas => Order::PriorityThenAge,
         };
-        queues.into_iter().for_each(|queue| scheduler.book_mut().set_queue(queue, strategy, order));
+        queues.into_iter().for_each(|queue| scheduler.set_queue(queue, strategy, order));
         Ok(scheduler)
     }
 
