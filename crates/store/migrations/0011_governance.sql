@@ -5,9 +5,9 @@
 -- One row, locked by whoever changes any of it: what is read together was true together.
 CREATE TABLE governance (
   one BIGINT PRIMARY KEY CHECK (one = 1),
-  version BIGINT NOT NULL CHECK (version >= 0)
+  version BIGINT NOT NULL CHECK (version >= 1)
 );
-INSERT INTO governance (one, version) VALUES (1, 0);
+INSERT INTO governance (one, version) VALUES (1, 1);
 
 CREATE TABLE topologies (
   id TEXT PRIMARY KEY,

@@ -58,14 +58,14 @@ fn delete(db: &Db, row: &GovernedRow) -> Result<(), StoreError> {
 fn everything_comes_back_as_it_was_written_and_is_counted() {
     both_engines(|db| {
         let (tenant_id, none) = (tenant(&db), read(&db, governance::all));
-        assert_eq!((none.version, none.rows.len()), (0, 0));
+        assert_eq!((none.version, none.rows.len()), (1, 0));
         let project_id = project(&db, &tenant_id);
         let wanted = world(&project_id);
         for object in wanted.objects() {
             insert(&db, &object, &tenant_id).unwrap();
         }
         let all = read(&db, governance::all);
-        assert_eq!((all.version, all.governance()), (7, wanted.clone()));
+        assert_eq!((all.version, all.governance()), (8, wanted.clone()));
         for object in wanted.objects() {
             let identity = object.identity();
             let found = all.find(&identity).unwrap();
@@ -100,7 +100,7 @@ fn a_change_raises_both_versions_and_a_stale_one_changes_nothing() {
         assert_eq!(count(&db, "SELECT COUNT(*) FROM quotas WHERE cohort = 'all'"), 1);
         let stale = write(&db, move |tx, stamp| governance::update(tx, stamp, &queue, &wanted));
         assert_eq!(stale, Err(StoreError::StaleVersion));
-        assert_eq!(read(&db, governance::version), 8);
+        assert_eq!(read(&db, governance::version), 9);
         let id = row(&db, Kind::ClusterQueue, None, "vision").id;
         assert_eq!(changes(&db, id.as_str()), ["created", "updated"]);
     });
@@ -121,7 +121,7 @@ fn what_is_referred_to_stays_and_the_rest_goes_and_may_come_back() {
         for (kind, slug) in platforms {
             assert_eq!(delete(&db, &row(&db, kind, None, slug)), Err(StoreError::ForeignKeyViolation), "{kind}");
         }
-        assert_eq!(read(&db, governance::version), 7, "nothing happened");
+        assert_eq!(read(&db, governance::version), 8, "nothing happened");
         let local = row(&db, Kind::LocalQueue, Some(&site.project_id), "main");
         delete(&db, &local).unwrap();
         delete(&db, &row(&db, Kind::HardwareProfile, None, "big")).unwrap();
@@ -129,7 +129,7 @@ fn what_is_referred_to_stays_and_the_rest_goes_and_may_come_back() {
             delete(&db, &row(&db, kind, None, slug)).unwrap();
         }
         let all = read(&db, governance::all);
-        assert_eq!((all.version, all.rows.len()), (14, 0));
+        assert_eq!((all.version, all.rows.len()), (15, 0));
         assert_eq!(changes(&db, local.id.as_str()), ["created", "deleted"]);
         governed(&db, &site);
         assert_eq!(read(&db, governance::all).rows.len(), 7, "a name can be used again");

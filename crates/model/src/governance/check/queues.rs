@@ -19,6 +19,9 @@ const OPEN_TO_MAX: usize = 1000;
 /// What a flavor has of a resource, in all cohorts and queues together.
 type Sums<'a> = BTreeMap<(&'a Slug, &'a Slug), i64>;
 
+/// When a window is open, from and to, and which it is.
+type Open = (i64, i64, usize);
+
 /// Whether a node of the tree has somebody above it, and whether its members' quota counts as its own.
 #[derive(Clone, Copy)]
 struct Place {
@@ -170,7 +173,7 @@ impl<'a> Looking<'a> {
     fn schedule(&mut self, identity: &Identity, queue: &ClusterQueue) {
         self.must_have(identity, "/schedule", queue.schedule.len(), 0, LIST_MAX);
         let offered: BTreeSet<(&Slug, &Slug)> = quotas(queue).map(|(flavor, it)| (flavor, &it.resource)).collect();
-        let mut times: BTreeMap<(&Slug, &Slug), Vec<(i64, i64, usize)>> = BTreeMap::new();
+        let mut times: BTreeMap<(&Slug, &Slug), Vec<Open>> = BTreeMap::new();
         for (at, window) in queue.schedule.iter().enumerate() {
             let field = format!("/schedule/{at}");
             self.must_have(identity, format!("{field}/days"), window.days.len(), 1, 7);

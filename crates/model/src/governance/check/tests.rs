@@ -70,111 +70,98 @@ fn what_fits_together_is_not_complained_about() {
     assert_eq!(check(&Governance::default(), &Surroundings::default()), []);
 }
 
+/// Each change is found as this code at this field of the object.
+fn names(object: &str, cases: &[(&str, Value, &str, FindingCode)]) {
+    for (pointer, value, field, code) in cases {
+        let all = found(pointer, value.clone());
+        assert!(all.contains(&(object.to_owned(), (*field).to_owned(), *code)), "{pointer} = {value}: {all:?}");
+    }
+}
+
 #[test]
-fn every_fault_names_its_object_and_field() {
-    use FindingCode::*;
-    let twice = json!({"flavor": "h200", "quotas": [{"nominal": 1}]});
-    let overlap =
-        json!({"days": ["monday"], "from_minute": 400, "to_minute": 481, "quotas": [{"flavor": "h200", "nominal": 1}]});
-    let late =
-        json!({"days": ["monday"], "from_minute": 1440, "to_minute": 10, "quotas": [{"flavor": "a100", "nominal": 1}]});
-    let elsewhere =
-        json!({"days": ["monday"], "from_minute": 0, "to_minute": 10, "quotas": [{"flavor": "b200", "nominal": 1}]});
-    let cases: Vec<(&str, Value, &str, &str, FindingCode)> = vec![
-        ("/flavors/1/slug", json!("h200"), "flavor h200", "/slug", DuplicateName),
-        ("/flavors/0/topology", json!("none"), "flavor h200", "/topology", UnknownReference),
-        ("/flavors/0/pool", json!("none"), "flavor h200", "/pool", UnknownReference),
-        ("/topologies/0/levels", json!([]), "topology rows", "/levels", WrongLength),
-        ("/topologies/0/levels/1", json!("row"), "topology rows", "/levels/1", DuplicateEntry),
-        ("/priority_classes/0/default", json!(true), "priority_class usual", "/default", SecondDefault),
-        ("/cohorts/0/parent", json!("science"), "cohort all", "/parent", CohortCycle),
-        ("/cohorts/1/parent", json!("nobody"), "cohort science", "/parent", UnknownReference),
-        ("/cohorts/1/parent", json!("science"), "cohort science", "/parent", CohortCycle),
-        ("/cohorts/1/weight_milli", json!(0), "cohort science", "/weight_milli", WeightZero),
-        ("/cluster_queues/0/cohort", json!("nobody"), "cluster_queue vision", "/cohort", UnknownReference),
-        (
-            "/cluster_queues/0/resource_groups/0/flavors/0/flavor",
-            json!("b200"),
-            "cluster_queue vision",
-            "/resource_groups/0/flavors/0/flavor",
-            UnknownReference,
-        ),
-        (
-            "/cluster_queues/0/resource_groups/0/flavors/2",
-            twice,
-            "cluster_queue vision",
-            "/resource_groups/0/flavors/2/flavor",
-            DuplicateEntry,
-        ),
-        (
-            "/cluster_queues/0/resource_groups/0/flavors/0/quotas/0/lending_limit",
-            json!(9),
-            "cluster_queue vision",
-            "/resource_groups/0/flavors/0/quotas/0/lending_limit",
-            LendingAboveNominal,
-        ),
-        (
-            "/cluster_queues/0/resource_groups/0/flavors/1/quotas/0/resource",
-            json!("cpu"),
-            "cluster_queue vision",
-            "/resource_groups/0/flavors/1/quotas",
-            UnevenGroup,
-        ),
-        (
-            "/cluster_queues/0/resource_groups/0/flavors/1/quotas/0/resource",
-            json!("cpu"),
-            "cluster_queue vision",
-            "/resource_groups/0/flavors/1/quotas/0/resource",
-            UnknownResource,
-        ),
-        ("/cluster_queues/0/schedule/2", overlap, "cluster_queue vision", "/schedule/2", WindowsOverlap),
-        ("/cluster_queues/0/schedule/2", late, "cluster_queue vision", "/schedule/2/from_minute", WrongMinute),
-        (
-            "/cluster_queues/0/schedule/2",
-            elsewhere,
-            "cluster_queue vision",
-            "/schedule/2/quotas/0/flavor",
-            UnknownReference,
-        ),
-        (
-            "/cluster_queues/0/open_to",
-            json!({"tenants": [tenant(2)]}),
-            "cluster_queue vision",
-            "/open_to/tenants/0",
-            UnknownReference,
-        ),
-        (
-            "/cluster_queues/0/open_to",
-            json!({"projects": [project(2)]}),
-            "cluster_queue vision",
-            "/open_to/projects/0",
-            UnknownReference,
-        ),
-        ("/hardware_profiles/0/flavors/0", json!("b200"), "hardware_profile big", "/flavors/0", UnknownReference),
-        (
-            "/hardware_profiles/0/priority_class",
-            json!("x"),
-            "hardware_profile big",
-            "/priority_class",
-            UnknownReference,
-        ),
-        ("/hardware_profiles/0/gpu_count_default", json!(16), "hardware_profile big", "/gpu_count_default", Disordered),
+fn faults_of_hardware_name_object_and_field() {
+    use FindingCode::{Disordered, DuplicateEntry, DuplicateName, SecondDefault, UnknownReference, WrongLength};
+    let cases = [
+        ("/flavors/1/slug", json!("h200"), "/slug", DuplicateName),
+        ("/flavors/0/topology", json!("none"), "/topology", UnknownReference),
+        ("/flavors/0/pool", json!("none"), "/pool", UnknownReference),
     ];
-    for (pointer, value, object, field, code) in cases {
-        let all = found(pointer, value.clone());
-        assert!(all.contains(&(object.to_owned(), field.to_owned(), code)), "{pointer} = {value}: {all:?}");
-    }
-    let local = format!("local_queue {}/main", project(1));
-    for (pointer, value, field, code) in [
+    names("flavor h200", &cases);
+    let cases = [
+        ("/topologies/0/levels", json!([]), "/levels", WrongLength),
+        ("/topologies/0/levels/1", json!("row"), "/levels/1", DuplicateEntry),
+    ];
+    names("topology rows", &cases);
+    names("priority_class usual", &[("/priority_classes/0/default", json!(true), "/default", SecondDefault)]);
+    let cases = [
+        ("/hardware_profiles/0/flavors/0", json!("b200"), "/flavors/0", UnknownReference),
+        ("/hardware_profiles/0/priority_class", json!("x"), "/priority_class", UnknownReference),
+        ("/hardware_profiles/0/gpu_count_default", json!(16), "/gpu_count_default", Disordered),
+    ];
+    names("hardware_profile big", &cases);
+}
+
+#[test]
+fn faults_of_the_tree_name_object_and_field() {
+    use FindingCode::{CohortCycle, NotOpen, UnknownReference, WeightZero};
+    names("cohort all", &[("/cohorts/0/parent", json!("science"), "/parent", CohortCycle)]);
+    let cases = [
+        ("/cohorts/1/parent", json!("nobody"), "/parent", UnknownReference),
+        ("/cohorts/1/parent", json!("science"), "/parent", CohortCycle),
+        ("/cohorts/1/weight_milli", json!(0), "/weight_milli", WeightZero),
+    ];
+    names("cohort science", &cases);
+    let cases = [
         ("/local_queues/0/cluster_queue", json!("none"), "/cluster_queue", UnknownReference),
-        ("/local_queues/0/project_id", json!(project(3)), "/project_id", UnknownReference),
         ("/cluster_queues/0/open_to", json!({}), "/cluster_queue", NotOpen),
-    ] {
-        let all = found(pointer, value.clone());
-        let object =
-            if pointer.ends_with("project_id") { format!("local_queue {}/main", project(3)) } else { local.clone() };
-        assert!(all.contains(&(object, field.to_owned(), code)), "{pointer} = {value}: {all:?}");
-    }
+    ];
+    names(&format!("local_queue {}/main", project(1)), &cases);
+    let stranger = [("/local_queues/0/project_id", json!(project(3)), "/project_id", UnknownReference)];
+    names(&format!("local_queue {}/main", project(3)), &stranger);
+}
+
+#[test]
+fn faults_of_queues_name_object_and_field() {
+    use FindingCode::{
+        DuplicateEntry, LendingAboveNominal, UnevenGroup, UnknownReference, UnknownResource, WindowsOverlap,
+        WrongMinute,
+    };
+    let monday = |from: i64, to: i64, flavor: &str| {
+        let quotas = json!([{"flavor": flavor, "nominal": 1}]);
+        json!({"days": ["monday"], "from_minute": from, "to_minute": to, "quotas": quotas})
+    };
+    let twice = json!({"flavor": "h200", "quotas": [{"nominal": 1}]});
+    let (flavors, queue) = ("/resource_groups/0/flavors", "/cluster_queues/0");
+    let at = |field: &str| format!("{queue}{field}");
+    let [first, third, lending, resource] = [
+        at(&format!("{flavors}/0/flavor")),
+        at(&format!("{flavors}/2")),
+        at(&format!("{flavors}/0/quotas/0/lending_limit")),
+        at(&format!("{flavors}/1/quotas/0/resource")),
+    ];
+    let (cohort, window, open_to) = (at("/cohort"), at("/schedule/2"), at("/open_to"));
+    let flavor = |field: &str| format!("{flavors}{field}");
+    let fields = [
+        flavor("/0/flavor"),
+        flavor("/2/flavor"),
+        flavor("/0/quotas/0/lending_limit"),
+        flavor("/1/quotas"),
+        flavor("/1/quotas/0/resource"),
+    ];
+    let cases = [
+        (cohort.as_str(), json!("nobody"), "/cohort", UnknownReference),
+        (first.as_str(), json!("b200"), fields[0].as_str(), UnknownReference),
+        (third.as_str(), twice, fields[1].as_str(), DuplicateEntry),
+        (lending.as_str(), json!(9), fields[2].as_str(), LendingAboveNominal),
+        (resource.as_str(), json!("cpu"), fields[3].as_str(), UnevenGroup),
+        (resource.as_str(), json!("cpu"), fields[4].as_str(), UnknownResource),
+        (window.as_str(), monday(400, 481, "h200"), "/schedule/2", WindowsOverlap),
+        (window.as_str(), monday(1440, 10, "a100"), "/schedule/2/from_minute", WrongMinute),
+        (window.as_str(), monday(0, 10, "b200"), "/schedule/2/quotas/0/flavor", UnknownReference),
+        (open_to.as_str(), json!({"tenants": [tenant(2)]}), "/open_to/tenants/0", UnknownReference),
+        (open_to.as_str(), json!({"projects": [project(2)]}), "/open_to/projects/0", UnknownReference),
+    ];
+    names("cluster_queue vision", &cases);
 }
 
 #[test]

@@ -17,8 +17,8 @@ const HARDWARE: &[&str] = &[TOPOLOGY, FLAVOR, CLASS, PROFILE, OFFERED];
 const QUEUES: &[&str] = &[FLAVOR, COHORT, QUEUE, QUOTA, SHARED, LOCAL];
 
 pub(super) const CASES: &[Case] = &[
-    case("a second counter", Check, "INSERT INTO governance (one, version) VALUES (2, 0)"),
-    case("a counter below nothing", Check, "UPDATE governance SET version = -1"),
+    case("a second counter", Check, "INSERT INTO governance (one, version) VALUES (2, 1)"),
+    case("a counter that counts nothing", Check, "UPDATE governance SET version = 0"),
     after(
         HARDWARE,
         "a topology twice",
