@@ -90,6 +90,7 @@ fn target(stage: &Stage, operation: &Operation, parameter: &str, whose: Whose, r
             ("ssh_key_id", _) => estate.ssh_key.to_string(),
             ("stream_id", _) => stream_of(world, estate).to_string(),
             ("local_queue", _) => SPARE.to_owned(),
+            ("workload_id", _) => workload_of(world, estate),
             ("ingress_id", _) => estate.ingress.as_ref().expect("a stage with ways in").to_string(),
             _ => return None,
         })
@@ -192,6 +193,9 @@ fn body_for(stage: &Stage, operation: &Operation, whose: Whose) -> Option<Value>
             let estate = if whose == Whose::Foreign { &world.umbrella } else { &world.acme };
             json!({"project_id": estate.project, "slug": SPARE, "cluster_queue": "led-to"})
         }
+        "workload_submit" => submission(world),
+        "workload_priority" => json!({"priority_class": SPARE}),
+        "workload_gate" => json!({"closed": true}),
         "region_create" => json!({"slug": "new", "name": "New", "enabled": true}),
         "pool_create" => json!({"region_id": world.region, "slug": "new", "name": "New", "gpu_model": "a100-sxm"}),
         "sku_create" => sku_body("new"),
@@ -200,6 +204,19 @@ fn body_for(stage: &Stage, operation: &Operation, whose: Whose) -> Option<Value>
         }
         _ => return None,
     })
+}
+
+/// Two that start together, in the spare queue of their project.
+fn submission(world: &World) -> Value {
+    let launch =
+        json!({"name": "gang", "sku_id": world.sku, "gpu_count": 1, "region_id": world.region, "queue": SPARE});
+    json!({"members": 2, "launch": launch})
+}
+
+/// The workload that a tenant has.
+fn workload_of(world: &World, estate: &Estate) -> String {
+    let listed = world.get(&world.operator, &format!("/api/v1/projects/{}/workloads", estate.project));
+    world::body(&listed)["items"][0]["id"].as_str().expect("a stage with workloads").to_owned()
 }
 
 /// What belongs to governance, nothing refers to it.
@@ -375,6 +392,14 @@ fn stage_for(operation: &Operation) -> Stage {
     }
     if GOVERNED.iter().chain(&["local_queue"]).any(|name| operation.path.contains(&format!("{{{name}}}"))) {
         govern(&stage.fleet.world);
+    }
+    if operation.id == "workload_submit" || operation.path.contains("{workload_id}") {
+        let world = &stage.fleet.world;
+        govern(world);
+        for estate in [&world.acme, &world.umbrella].into_iter().filter(|_| operation.id != "workload_submit") {
+            let path = format!("/api/v1/projects/{}/workloads", estate.project);
+            assert_eq!(world.post(&world.operator, &path, submission(world)).status, 202);
+        }
     }
     with_guests(&mut stage, operation);
     suspend_for(operation, &stage.fleet.world);

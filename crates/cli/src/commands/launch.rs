@@ -89,7 +89,7 @@ pub struct Launch {
     #[arg(long)]
     may_recreate: bool,
     /// What to do when it cannot start at once: refuse or queue [default: queue where the project has a queue]
-    #[arg(long, value_name = "WHAT")]
+    #[arg(long, value_parser = words!(IfUnavailable))]
     if_unavailable: Option<IfUnavailable>,
     /// The queue of the project that it goes through [default: the project's default]
     #[arg(long, value_name = "QUEUE")]

@@ -19,4 +19,5 @@ mod sockets;
 mod streams;
 mod supply;
 mod wishes;
+mod workloads;
 mod world;

@@ -21,6 +21,7 @@ use crate::governance;
 use crate::identity::token;
 use crate::launches::{add_key, image};
 use crate::overrides;
+use crate::workloads;
 use crate::world::{
     Site, decide, enter, fresh, member, node, ordered, placed, read, released, releasing, request, site, slots_on,
     started, tenant, tick, user, word, write,
