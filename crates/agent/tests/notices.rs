@@ -76,7 +76,7 @@ fn a_guest_that_never_answers_is_waited_for_until_its_end() {
     assert_eq!(told_at(&world).last(), Some(&at(NOTICE_S)));
     let looks = told_at(&world).len();
     // The same order again gets the same answer, and nobody is told again.
-    world.offer(&[told.clone()]);
+    world.offer(std::slice::from_ref(&told));
     world.settle();
     assert_eq!(told_at(&world).len(), looks);
 }
@@ -96,7 +96,7 @@ fn a_host_that_cannot_tell_it_says_so() {
 fn an_order_to_stop_it_does_not_wait_for_its_notice() {
     let mut world = running();
     let (told, down) = (notice(2, 2), order(3, TaskKind::SliceVmRelease, 1, 3));
-    world.offer(&[told.clone()]);
+    world.offer(std::slice::from_ref(&told));
     for _ in 0..5 {
         world.step(true);
     }
@@ -116,7 +116,7 @@ fn an_order_to_stop_it_does_not_wait_for_its_notice() {
 fn a_second_notice_takes_the_place_of_the_first() {
     let mut world = running();
     let (first, second) = (notice(2, 2), notice(3, 3));
-    world.offer(&[first.clone()]);
+    world.offer(std::slice::from_ref(&first));
     for _ in 0..5 {
         world.step(true);
     }
