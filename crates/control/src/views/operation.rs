@@ -37,10 +37,21 @@ const COMPARE: Steps = &[
 const FETCH: Steps =
     &[("The agent has not fetched the order yet.", &["pending"]), ("The agent is fetching the image.", &["delivered"])];
 
+const SUBMIT: Steps = &[
+    ("It waits in its queue.", &["queued", "preempting", "stopping"]),
+    ("Its members are being built.", &["admitted"]),
+];
+const CANCEL: Steps = &[
+    ("Its members are asked back.", &["queued", "admitted", "running", "preempting"]),
+    ("Its members are being released.", &["stopping"]),
+];
+
 fn steps(kind: &str) -> Option<Steps> {
     match kind {
         "allocation_launch" => Some(LAUNCH),
         "allocation_release" | "allocation_force_release" => Some(RELEASE),
+        "workload_submit" => Some(SUBMIT),
+        "workload_cancel" => Some(CANCEL),
         "tenant_delete" | "project_delete" => Some(DELETE),
         "tenant_suspend" | "project_suspend" => Some(SUSPEND),
         "tenant_resume" | "project_resume" => Some(RESUME),
