@@ -150,6 +150,7 @@ mod tests {
             for state in steps.iter().flat_map(|(_, states)| states.iter()) {
                 let known = match id.split_once('_').map(|(noun, _)| noun) {
                     Some("allocation") => state.parse::<allocation::State>().is_ok(),
+                    Some("workload") => state.parse::<model::workload::State>().is_ok(),
                     Some("tenant" | "project") => state.parse::<tenancy::State>().is_ok(),
                     _ => state.parse::<task::TaskState>().is_ok(),
                 };
