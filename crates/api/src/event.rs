@@ -3,7 +3,7 @@
 //! Delivery is at least once. `sequence` is dense and gap-free; `id` is what to dedupe on. A stream resumes after the
 //! sequence in `Last-Event-ID`.
 
-use crate::endpoints;
+use crate::{endpoints, workload::PreemptionNotice};
 use model::{
     EventId, ProjectId, TenantId, Timestamp, allocation,
     event::{Change, Noun},
@@ -120,9 +120,9 @@ pub struct EventData {
     /// Why.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// What else there is to tell; its fields depend on the type of the event.
+    /// What a workload was told that has to go; only in that event.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub detail: Option<serde_json::Map<String, serde_json::Value>>,
+    pub detail: Option<PreemptionNotice>,
 }
 
 /// A CloudEvent in structured JSON.

@@ -19,7 +19,7 @@ pub struct HolderView {
 
 model::text_enum! {
     /// What would let a workload go on, or help to.
-    UnblockKind {
+    WayOutKind {
         /// A workload ends.
         WorkloadEnds = "workload_ends",
         /// A queue gives back some of what it holds.
@@ -47,9 +47,9 @@ model::text_enum! {
 
 /// Something that would let a workload go on, or help to.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct UnblockView {
+pub struct WayOutView {
     /// What.
-    pub kind: UnblockKind,
+    pub kind: WayOutKind,
     /// The workload it is about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workload_id: Option<WorkloadId>,
@@ -109,7 +109,7 @@ pub struct ExplanationView {
     /// Who holds it, who borrowed most first.
     pub holders: Vec<HolderView>,
     /// What would help, most likely first.
-    pub unblocks: Vec<UnblockView>,
+    pub unblocks: Vec<WayOutView>,
     /// What its quota is or will be worth.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub promise: Option<PromiseKind>,

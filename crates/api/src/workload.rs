@@ -220,7 +220,7 @@ pub struct WorkloadView {
 
 /// Why a workload stands where it stands.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct WorkloadExplanation {
+pub struct WorkloadExplanationView {
     /// The workload.
     pub workload_id: WorkloadId,
     /// What its workflow is doing.
@@ -255,7 +255,7 @@ endpoints! {
     /// Show a workload.
     WorkloadShow = "workload_show", Get "/api/v1/workloads/{workload_id}", "workloads", ProjectRead { path: WorkloadPath, answer: Ok WorkloadView }
     /// Say why a workload stands where it stands.
-    WorkloadExplain = "workload_explain", Get "/api/v1/workloads/{workload_id}/explanation", "workloads", ProjectRead { path: WorkloadPath, answer: Ok WorkloadExplanation }
+    WorkloadExplain = "workload_explain", Get "/api/v1/workloads/{workload_id}/explanation", "workloads", ProjectRead { path: WorkloadPath, answer: Ok WorkloadExplanationView }
     /// Give a workload back, waiting or running, with all its members.
     WorkloadCancel = "workload_cancel", Post "/api/v1/workloads/{workload_id}/cancel", "workloads", ProjectUse { path: WorkloadPath, answer: Accepted OperationView, if_match: Optional, problems: [StateConflict] }
     /// Change a workload's priority.

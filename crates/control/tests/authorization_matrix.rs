@@ -184,7 +184,7 @@ fn body_for(stage: &Stage, operation: &Operation, whose: Whose) -> Option<Value>
                 json!({"name": "nobody", "scope": "read", "lifetime_s": 60, "principal_id": absent("prn")})
             }
         },
-        "governance_apply" => json!({"governance": {"cohorts": [{"slug": "new"}]}}),
+        "governance_apply" | "governance_simulate" => json!({"governance": {"cohorts": [{"slug": "new"}]}}),
         "topology_put" => json!({"slug": SPARE, "levels": ["rack"]}),
         "flavor_put" | "cohort_put" | "cluster_queue_put" => json!({"slug": SPARE}),
         "priority_class_put" => json!({"slug": SPARE, "value": 7}),

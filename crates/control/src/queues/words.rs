@@ -1,6 +1,6 @@
 //! What the engine says about workloads, with names in place of numbers: for those who wait, and for those who have to go.
 
-use api::queue::{ExplanationView, HolderView, PromiseKind, QueueUseView, QuotaUseView, UnblockKind, UnblockView};
+use api::queue::{ExplanationView, HolderView, PromiseKind, QueueUseView, QuotaUseView, WayOutKind, WayOutView};
 use govern::{
     cycle::{Scheduler, Verdict, book::PendingIx},
     explain::{self, Explanation, Promise, Standing, Unblock, sentence},
@@ -68,7 +68,7 @@ pub(super) fn pending(
 /// What a workload is told whose project has as many GPUs as it may have.
 pub(super) fn capped(row: &WorkloadRow, again: Timestamp) -> ExplanationView {
     let time =
-        UnblockView { kind: UnblockKind::TimePasses, workload_id: None, node: None, amount: None, at: Some(again) };
+        WayOutView { kind: WayOutKind::TimePasses, workload_id: None, node: None, amount: None, at: Some(again) };
     ExplanationView {
         code: "project_gpu_cap".to_owned(),
         sentence: "Its project has as many GPUs as it may have; it is tried again once some are given back.".to_owned(),
@@ -128,33 +128,33 @@ fn view(known: &Known, found: &Explanation, to: Option<&ProjectId>) -> Explanati
     }
 }
 
-fn unblock(known: &Known, one: Unblock, to: Option<&ProjectId>) -> UnblockView {
-    let bare = |kind| UnblockView { kind, workload_id: None, node: None, amount: None, at: None };
+fn unblock(known: &Known, one: Unblock, to: Option<&ProjectId>) -> WayOutView {
+    let bare = |kind| WayOutView { kind, workload_id: None, node: None, amount: None, at: None };
     let node = |node| Some(known.names.node(node).to_owned());
     match one {
-        Unblock::Ends { workload, at } => UnblockView {
+        Unblock::Ends { workload, at } => WayOutView {
             workload_id: known.running_id(workload, to),
             at: at.map(moment),
-            ..bare(UnblockKind::WorkloadEnds)
+            ..bare(WayOutKind::WorkloadEnds)
         },
         Unblock::Released { queue, amount } => {
-            UnblockView { node: node(queue), amount: Some(amount.units()), ..bare(UnblockKind::QueueReleases) }
+            WayOutView { node: node(queue), amount: Some(amount.units()), ..bare(WayOutKind::QueueReleases) }
         }
         Unblock::QuotaRaised { node: at, by } => {
-            UnblockView { node: node(at), amount: Some(by.units()), ..bare(UnblockKind::QuotaRaised) }
+            WayOutView { node: node(at), amount: Some(by.units()), ..bare(WayOutKind::QuotaRaised) }
         }
-        Unblock::Starts { pending, at } => UnblockView {
+        Unblock::Starts { pending, at } => WayOutView {
             workload_id: known.waiting_id(pending, to),
             at: at.map(moment),
-            ..bare(UnblockKind::EarlierStarts)
+            ..bare(WayOutKind::EarlierStarts)
         },
-        Unblock::Gate => bare(UnblockKind::MayPreempt),
-        Unblock::Check => bare(UnblockKind::CheckPasses),
-        Unblock::Release => bare(UnblockKind::Released),
-        Unblock::QueueResumed { queue } => UnblockView { node: node(queue), ..bare(UnblockKind::QueueResumed) },
-        Unblock::BackOff { until } => UnblockView { at: Some(moment(until)), ..bare(UnblockKind::TimePasses) },
-        Unblock::RequestChanged => bare(UnblockKind::RequestChanged),
-        Unblock::Turn => bare(UnblockKind::NextTurn),
+        Unblock::Gate => bare(WayOutKind::MayPreempt),
+        Unblock::Check => bare(WayOutKind::CheckPasses),
+        Unblock::Release => bare(WayOutKind::Released),
+        Unblock::QueueResumed { queue } => WayOutView { node: node(queue), ..bare(WayOutKind::QueueResumed) },
+        Unblock::BackOff { until } => WayOutView { at: Some(moment(until)), ..bare(WayOutKind::TimePasses) },
+        Unblock::RequestChanged => bare(WayOutKind::RequestChanged),
+        Unblock::Turn => bare(WayOutKind::NextTurn),
     }
 }
 

@@ -7,7 +7,7 @@ use api::{
     operation::OperationView,
     page::{Page, PageQuery},
     workload::{
-        WorkloadCancel, WorkloadExplain, WorkloadExplanation, WorkloadGate, WorkloadList, WorkloadPriority,
+        WorkloadCancel, WorkloadExplain, WorkloadExplanationView, WorkloadGate, WorkloadList, WorkloadPriority,
         WorkloadShow, WorkloadSubmit, WorkloadSurvey, WorkloadView,
     },
 };
@@ -264,7 +264,7 @@ fn answer(ctx: &mut Ctx<'_, '_>, row: WorkloadRow) -> Result<Answer<WorkloadView
 fn workload_explain(
     ctx: &mut Ctx<'_, '_>,
     input: Input<WorkloadExplain>,
-) -> Result<Answer<WorkloadExplanation>, Refusal> {
+) -> Result<Answer<WorkloadExplanationView>, Refusal> {
     let row = ctx.workload(&input.path.workload_id)?;
     let fresh = if row.state.is_terminal() { None } else { governance_standing(ctx, &row.id)? };
     let mut told = views::explanation(ctx.tx, &row)?;

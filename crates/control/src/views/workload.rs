@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use api::queue::ExplanationView;
-use api::workload::{PreemptionView, WorkloadExplanation, WorkloadMemberView, WorkloadView};
+use api::workload::{PreemptionView, WorkloadExplanationView, WorkloadMemberView, WorkloadView};
 use model::{Timestamp, WorkloadId, allocation::Desired, workload::State};
 use store::{
     StoreError, Tx,
@@ -90,10 +90,10 @@ pub(crate) fn workload(row: WorkloadRow, beside: &mut Beside, now: Timestamp) ->
 }
 
 /// Why a workload stands where it stands.
-pub(crate) fn explanation(tx: &mut Tx<'_>, row: &WorkloadRow) -> Result<WorkloadExplanation, StoreError> {
+pub(crate) fn explanation(tx: &mut Tx<'_>, row: &WorkloadRow) -> Result<WorkloadExplanationView, StoreError> {
     const PREEMPTIONS_MAX: i64 = 100;
     let told = preemptions::of_workload(tx, &row.id, Page::first(PREEMPTIONS_MAX))?;
-    Ok(WorkloadExplanation {
+    Ok(WorkloadExplanationView {
         workload_id: row.id.clone(),
         execution: row.state,
         cluster_queue: row.queue.clone(),
