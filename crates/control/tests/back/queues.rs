@@ -1,12 +1,16 @@
 //! Queues end to end behind the front door: two tenants in one cohort borrow from each other, ask for their own back, are told
 //! to go with notice, and come again; gangs start whole or not at all.
 
+use std::sync::Arc;
+
 use model::{
     AllocationId, GovernedId, ProjectId, TenantId, WorkloadId,
     allocation::{self, AllocationTerms},
     governance::Governance,
+    notice::{NoticeSeen, StopReason},
     sku::CapacityShape,
     supply::SlotState,
+    task::{Task, TaskFailure, TaskInput, TaskKind, TaskResult, TaskState},
     workload::{IfUnavailable, PreemptionRule, State},
 };
 use store::{
@@ -15,12 +19,13 @@ use store::{
     governance, preemptions,
     preemptions::PreemptionRow,
     projects::{self, ProjectNew},
+    tasks::TaskRow,
     tenants,
     testing::both_engines,
     workloads::{self, WorkloadNew, WorkloadRow},
 };
 
-use crate::world::World;
+use crate::world::{Node, World};
 
 /// Two tenants, each with a queue of four GPUs of its own, in one cohort; one node of eight.
 struct Two {
@@ -169,6 +174,48 @@ impl Two {
         self.world.read(move |tx| preemptions::of_workload(tx, &id, Page::first(10)))
     }
 
+    /// The members that a workload has or had, oldest first.
+    fn members(&self, id: &WorkloadId) -> Vec<AllocationId> {
+        let only = std::collections::BTreeSet::from([id.clone()]);
+        let members = self.world.read(move |tx| workloads::members(tx, &only));
+        members.into_iter().map(|member| member.allocation_id).collect()
+    }
+
+    /// The orders of one kind that its members were given.
+    fn orders(&self, members: &[AllocationId], kind: TaskKind) -> Vec<TaskRow> {
+        let all = members.iter().flat_map(|member| self.world.orders(member));
+        all.filter(|order| order.kind == kind).collect()
+    }
+
+    fn notices(&self, members: &[AllocationId]) -> Vec<TaskRow> {
+        self.orders(members, TaskKind::SliceVmNotice)
+    }
+
+    /// The notices that hosts find when they ask.
+    fn offered(&self) -> Vec<(Arc<Node>, Task)> {
+        let of_node = |node: &Arc<Node>| self.world.poll(node).into_iter().map(|task| (node.clone(), task)).collect();
+        let all = self.world.nodes.iter().flat_map(|node| -> Vec<(Arc<Node>, Task)> { of_node(node) });
+        all.filter(|(_, task)| task.kind() == TaskKind::SliceVmNotice).collect()
+    }
+
+    fn says(&self, (node, task): &(Arc<Node>, Task), checkpointed: bool) {
+        let notice = Some(NoticeSeen { delivered: true, checkpointed });
+        self.world.answer(node, TaskResult { notice, ..node.succeed(task) }).unwrap();
+    }
+
+    /// Two of four GPUs each, one on each of two nodes where nothing else has room, told to go for another.
+    fn gang_told_to_go(&mut self) -> (WorkloadId, Vec<AllocationId>) {
+        let (ours, theirs) = (self.ours.clone(), self.theirs.clone());
+        let gang = self.submit(&ours, 2, 4, 0);
+        self.work();
+        assert_eq!(self.state(&gang), State::Running);
+        let members = self.members(&gang);
+        self.submit(&theirs, 1, 4, 0);
+        self.world.settle();
+        assert_eq!(self.state(&gang), State::Preempting);
+        (gang, members)
+    }
+
     /// Hosts do all they are asked until nothing is left to do.
     fn work(&mut self) {
         for _ in 0..10 {
@@ -280,6 +327,95 @@ fn who_does_not_want_to_wait_is_refused_with_the_reason() {
         assert_eq!(two.state(&impatient), State::Refused);
         assert_eq!((two.told(&first), two.told(&second)), (vec![], vec![]));
         two.world.check_history();
+    });
+}
+
+#[test]
+fn each_guest_is_told_once_and_the_order_to_stop_it_comes_after_that() {
+    both_engines(|db| {
+        let mut two = Two::new(db, 1);
+        let (gang, members) = two.gang_told_to_go();
+        let stop = two.told(&gang)[0].stop;
+        let notices = two.notices(&members);
+        let told: Vec<_> = notices.iter().map(|order| order.allocation_id().unwrap().clone()).collect();
+        assert_eq!(told, members, "each of them once");
+        for order in &notices {
+            let TaskInput::SliceVmNotice(input) = &order.input else { panic!("{order:?}") };
+            assert_eq!((input.notice.stop_at, input.notice.reason), (stop, StopReason::Preempted));
+            assert!(!input.slots.is_empty() && order.deadline > stop);
+        }
+        // Neither time nor a new leader tells anybody twice, and what is told in vain changes nothing.
+        two.world.restart();
+        two.world.advance_s(10);
+        two.world.nodes_heard();
+        two.world.settle();
+        let offered = two.offered();
+        two.says(&offered[0], false);
+        let (node, task) = &offered[1];
+        two.world.answer(node, node.fail(task, TaskFailure::NoticeFailed)).unwrap();
+        two.world.settle();
+        assert_eq!((two.state(&gang), two.notices(&members).len()), (State::Preempting, 2));
+        two.later_s(60);
+        assert_eq!((two.state(&gang), two.told(&gang)[0].checkpointed), (State::Queued, None));
+        assert!(two.told(&gang)[0].stopped >= Some(stop));
+        for (notice, release) in two.notices(&members).iter().zip(two.orders(&members, TaskKind::SliceVmRelease)) {
+            assert_eq!(notice.allocation_id(), release.allocation_id());
+            assert!(release.fence > notice.fence, "{:?} after {:?}", release.fence, notice.fence);
+        }
+        assert_eq!(two.orders(&members, TaskKind::SliceVmRelease).len(), 2);
+        two.world.check_history();
+    });
+}
+
+#[test]
+fn a_gang_goes_early_when_all_its_guests_have_saved_and_not_when_one_has() {
+    both_engines(|db| {
+        let mut two = Two::new(db, 1);
+        let (gang, members) = two.gang_told_to_go();
+        let stop = two.told(&gang)[0].stop;
+        let offered = two.offered();
+        two.says(&offered[0], true);
+        two.world.settle();
+        assert_eq!(two.state(&gang), State::Preempting, "the other has not");
+        assert_eq!(two.told(&gang)[0].checkpointed, None);
+        two.says(&offered[1], true);
+        two.world.settle();
+        let told = two.told(&gang);
+        assert_eq!((two.state(&gang), told[0].checkpointed), (State::Stopping, Some(two.world.clock_now())));
+        assert!(two.world.clock_now() < stop);
+        assert_eq!(two.orders(&members, TaskKind::SliceVmRelease).len(), 2);
+        two.work();
+        assert_eq!(two.state(&gang), State::Queued);
+        two.world.check_history();
+    });
+}
+
+#[test]
+fn a_host_that_is_silent_is_told_nothing_and_not_waited_for() {
+    both_engines(|db| {
+        let mut two = Two::new(db, 1);
+        let (ours, theirs) = (two.ours.clone(), two.theirs.clone());
+        let gang = two.submit(&ours, 2, 4, 0);
+        two.work();
+        let members = two.members(&gang);
+        // Nobody hears the host any more, and somebody wants what is on it.
+        two.world.advance_s(300);
+        two.world.settle();
+        two.submit(&theirs, 1, 4, 0);
+        two.world.settle();
+        assert_eq!((two.state(&gang), two.notices(&members)), (State::Preempting, vec![]));
+        // Heard again while there is time, its guests are told after all.
+        two.world.advance_s(30);
+        two.world.nodes_heard();
+        two.world.settle();
+        two.world.advance_s(1);
+        two.world.settle();
+        assert_eq!(two.notices(&members).len(), 2);
+        // Silent again, it answers nothing: the notice ends when it was to end.
+        two.world.advance_s(30);
+        two.world.settle();
+        assert_eq!(two.state(&gang), State::Stopping);
+        assert!(two.notices(&members).iter().all(|order| order.state != TaskState::Succeeded));
     });
 }
 
