@@ -3,21 +3,22 @@
 
 use std::sync::Arc;
 
+use api::node_plane::ToControl;
 use model::{
-    AllocationId, GovernedId, ProjectId, TenantId, WorkloadId,
+    AllocationId, GovernedId, PreemptionId, ProjectId, TenantId, WorkloadId,
     allocation::{self, AllocationTerms},
     governance::Governance,
     notice::{NoticeSeen, StopReason},
     sku::CapacityShape,
     supply::SlotState,
-    task::{Task, TaskFailure, TaskInput, TaskKind, TaskResult, TaskState},
+    task::{Task, TaskFailure, TaskInput, TaskKind, TaskResult},
     workload::{IfUnavailable, PreemptionRule, State},
 };
 use store::{
     Db, Page,
     allocations::{self, AllocationNew},
     governance, preemptions,
-    preemptions::PreemptionRow,
+    preemptions::{PreemptionNew, PreemptionRow},
     projects::{self, ProjectNew},
     tasks::TaskRow,
     tenants,
@@ -57,6 +58,12 @@ const OBJECTS: &str = r#"{
     { "project_id": "OURS", "slug": "default", "cluster_queue": "ours", "default": true },
     { "project_id": "THEIRS", "slug": "default", "cluster_queue": "theirs", "default": true }
   ]
+}"#;
+
+const LARGE: &str = r#"{
+  "cluster_queues": [{ "slug": "large",
+    "resource_groups": [{ "flavors": [{ "flavor": "h200", "quotas": [{ "nominal": 16 }] }] }] }],
+  "local_queues": [{ "project_id": "OURS", "slug": "large", "cluster_queue": "large" }]
 }"#;
 
 impl Two {
@@ -191,11 +198,15 @@ impl Two {
         self.orders(members, TaskKind::SliceVmNotice)
     }
 
+    /// The notices that a host finds when it asks.
+    fn offered_by(&self, node: &Arc<Node>) -> Vec<(Arc<Node>, Task)> {
+        let found = self.world.poll(node).into_iter().filter(|task| task.kind() == TaskKind::SliceVmNotice);
+        found.map(|task| (node.clone(), task)).collect()
+    }
+
     /// The notices that hosts find when they ask.
     fn offered(&self) -> Vec<(Arc<Node>, Task)> {
-        let of_node = |node: &Arc<Node>| self.world.poll(node).into_iter().map(|task| (node.clone(), task)).collect();
-        let all = self.world.nodes.iter().flat_map(|node| -> Vec<(Arc<Node>, Task)> { of_node(node) });
-        all.filter(|(_, task)| task.kind() == TaskKind::SliceVmNotice).collect()
+        self.world.nodes.iter().flat_map(|node| self.offered_by(node)).collect()
     }
 
     fn says(&self, (node, task): &(Arc<Node>, Task), checkpointed: bool) {
@@ -203,7 +214,7 @@ impl Two {
         self.world.answer(node, TaskResult { notice, ..node.succeed(task) }).unwrap();
     }
 
-    /// Two of four GPUs each, one on each of two nodes where nothing else has room, told to go for another.
+    /// Two members of four GPUs each, told to go for another.
     fn gang_told_to_go(&mut self) -> (WorkloadId, Vec<AllocationId>) {
         let (ours, theirs) = (self.ours.clone(), self.theirs.clone());
         let gang = self.submit(&ours, 2, 4, 0);
@@ -214,6 +225,25 @@ impl Two {
         self.world.settle();
         assert_eq!(self.state(&gang), State::Preempting);
         (gang, members)
+    }
+
+    /// Tells a workload to go as a drained queue does.
+    fn drain(&self, id: &WorkloadId, notice_s: i64) {
+        let row = self.workload(id);
+        self.world
+            .write(move |tx, stamp| {
+                let id = PreemptionId::from_parts(stamp.now, stamp.bits());
+                let rule = PreemptionRule::Drain;
+                let new = PreemptionNew { id: &id, by_workload_id: None, rule, notice_s, grace_s: 30, body: "{}" };
+                preemptions::insert(tx, stamp, &row, new)
+            })
+            .unwrap();
+    }
+
+    /// A queue of sixteen GPUs.
+    fn large(&mut self) -> Side {
+        self.govern(LARGE);
+        Side { queue: "large", ..self.ours.clone() }
     }
 
     /// Hosts do all they are asked until nothing is left to do.
@@ -286,12 +316,7 @@ fn what_was_lent_comes_back_when_its_owner_asks_and_the_borrower_comes_again() {
 fn a_gang_starts_whole_or_not_at_all_and_stops_nobody_for_half_of_it() {
     both_engines(|db| {
         let mut two = Two::new(db, 2);
-        two.govern(
-            r#"{ "cluster_queues": [{ "slug": "large",
-              "resource_groups": [{ "flavors": [{ "flavor": "h200", "quotas": [{ "nominal": 16 }] }] }] }],
-              "local_queues": [{ "project_id": "OURS", "slug": "large", "cluster_queue": "large" }] }"#,
-        );
-        let large = Side { queue: "large", ..two.ours.clone() };
+        let large = two.large();
         let alone = two.submit(&two.ours.clone(), 1, 1, 0);
         two.work();
         // Two of eight GPUs each do not fit beside one GPU that is taken.
@@ -393,29 +418,59 @@ fn a_gang_goes_early_when_all_its_guests_have_saved_and_not_when_one_has() {
 #[test]
 fn a_host_that_is_silent_is_told_nothing_and_not_waited_for() {
     both_engines(|db| {
-        let mut two = Two::new(db, 1);
-        let (ours, theirs) = (two.ours.clone(), two.theirs.clone());
-        let gang = two.submit(&ours, 2, 4, 0);
+        let mut two = Two::new(db, 2);
+        let large = two.large();
+        let gang = two.submit(&large, 2, 8, 0);
         two.work();
         let members = two.members(&gang);
-        // Nobody hears the host any more, and somebody wants what is on it.
-        two.world.advance_s(300);
+        let heard = two.world.nodes[0].clone();
+        let beats = |two: &Two| two.world.say(&heard, ToControl::Heartbeat(two.world.beat(&heard))).map(drop).unwrap();
+        // The other node is not heard any more; then the gang is told to go.
+        for _ in 0..12 {
+            two.world.advance_s(10);
+            beats(&two);
+            two.world.settle();
+        }
+        two.drain(&gang, 60);
         two.world.settle();
-        two.submit(&theirs, 1, 4, 0);
+        let notices = two.notices(&members);
+        assert_eq!(notices.iter().map(|order| &order.node_id).collect::<Vec<_>>(), [&heard.id]);
+        let TaskInput::SliceVmNotice(input) = &notices[0].input else { panic!("{notices:?}") };
+        assert_eq!(input.notice.reason, StopReason::Drained);
+        // The one that was told has saved; the other may be at it, so its notice runs, and no longer than that.
+        two.says(&two.offered_by(&heard)[0], true);
+        for state in [State::Preempting, State::Stopping] {
+            assert_eq!((two.state(&gang), two.notices(&members).len()), (State::Preempting, 1));
+            for _ in 0..3 {
+                two.world.advance_s(10);
+                beats(&two);
+                two.world.settle();
+            }
+            assert_eq!(two.state(&gang), state);
+        }
+        assert_eq!(two.told(&gang)[0].checkpointed, None);
+    });
+}
+
+#[test]
+fn a_host_that_is_heard_again_in_time_tells_its_guest_after_all() {
+    both_engines(|db| {
+        let mut two = Two::new(db, 1);
+        let large = two.large();
+        let alone = two.submit(&large, 1, 8, 0);
+        two.work();
+        let members = two.members(&alone);
+        two.world.advance_s(120);
         two.world.settle();
-        assert_eq!((two.state(&gang), two.notices(&members)), (State::Preempting, vec![]));
-        // Heard again while there is time, its guests are told after all.
-        two.world.advance_s(30);
-        two.world.nodes_heard();
+        two.drain(&alone, 120);
         two.world.settle();
-        two.world.advance_s(1);
-        two.world.settle();
-        assert_eq!(two.notices(&members).len(), 2);
-        // Silent again, it answers nothing: the notice ends when it was to end.
-        two.world.advance_s(30);
-        two.world.settle();
-        assert_eq!(two.state(&gang), State::Stopping);
-        assert!(two.notices(&members).iter().all(|order| order.state != TaskState::Succeeded));
+        assert_eq!((two.state(&alone), two.notices(&members)), (State::Preempting, vec![]));
+        for _ in 0..4 {
+            two.world.advance_s(10);
+            two.world.nodes_heard();
+            two.world.settle();
+        }
+        assert_eq!(two.notices(&members).len(), 1);
     });
 }
 
