@@ -1,8 +1,8 @@
 //! A workload: what waits in a queue and is admitted as a whole, from its wish to its end.
 //!
 //! Each member is an allocation that lives its own life; the workload keeps them together. When one cannot be built, all go.
-//! Being told to go is a road of its own: its notice runs, or its guest says that the work is saved; then all members are
-//! released like any other, and once the last is gone the workload stands in the queue again, where it stood before. Giving
+//! Being told to go is a road of its own: its guests are told, and its notice runs until all of them say that the work is saved,
+//! or until it is over, whether or not anybody listened; then all members are released like any other, and once the last is gone the workload stands in the queue again, where it stood before. Giving
 //! back wins over everything: what its owner gave back does not come again.
 //!
 //! ```text
@@ -64,8 +64,10 @@ impl Members {
 pub struct Notice {
     /// When its members are stopped at the latest.
     pub stop: Timestamp,
-    /// Its guest said that the work is saved.
-    pub checkpointed: bool,
+    /// Wanted members whose guests run, can be told, and were not yet.
+    pub untold: u64,
+    /// Wanted members whose guests said that the work is saved.
+    pub saved: u64,
 }
 
 /// What the decider sees.
@@ -88,6 +90,8 @@ pub struct View {
 pub enum Effect {
     /// Its run time is over: give it back.
     EndRun,
+    /// Tell the guests that have not been told yet when they will be stopped.
+    TellGuests,
     /// Ask back every member that is wanted.
     ReleaseMembers {
         /// Why, as a word.
@@ -195,13 +199,21 @@ fn queued(view: &View) -> Next<State, Effect> {
     leave(view, ended)
 }
 
+/// Whether every guest said that its work is saved. One that was not told, or is still being built, has said nothing.
+pub fn is_saved(view: &View) -> bool {
+    view.members.wanted > 0 && view.notice.is_some_and(|notice| notice.saved >= view.members.wanted)
+}
+
 fn preempting(view: &View, now: Timestamp) -> Next<State, Effect> {
-    match view.notice.filter(|notice| !notice.checkpointed && now < notice.stop) {
+    match view.notice.filter(|notice| now < notice.stop && !is_saved(view)) {
         None => Next::Enter(State::Stopping),
+        Some(notice) if notice.untold > 0 => Next::Do(Effect::TellGuests),
         Some(notice) => {
             let left_s = whole_seconds(notice.stop.micros_since(now)).max(1);
             let because = "It was told to go, and has until the end of its notice to save its work.";
-            Next::Wait(Wait::new("preemption_notice", because, left_s.saturating_add(NOTICE_SLACK_S), left_s))
+            // A node that is heard again in between has a guest to tell; nobody else says so.
+            let look_s = left_s.min(LOOK_S);
+            Next::Wait(Wait::new("preemption_notice", because, left_s.saturating_add(NOTICE_SLACK_S), look_s))
         }
     }
 }

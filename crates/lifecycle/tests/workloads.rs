@@ -98,20 +98,39 @@ fn one_member_that_could_not_be_built_takes_the_whole_gang_with_it() {
 #[test]
 fn a_notice_runs_until_it_is_over_or_the_work_is_saved() {
     let mut gang = Gang::new(State::Preempting, Member::Running, 1);
-    let told = |left_s, checkpointed| Some(Notice { stop: NOW.plus_seconds(left_s), checkpointed });
-    gang.notice = told(60, false);
-    let Next::Wait(wait) = gang.next() else { panic!("waits") };
-    assert_eq!((wait.code.as_str(), wait.look_again_s), ("preemption_notice", 60));
-    for over in [told(0, false), told(60, true), None] {
+    let told = |left_s, saved| Some(Notice { stop: NOW.plus_seconds(left_s), untold: 0, saved });
+    for (left_s, look_again_s) in [(60, 30), (20, 20)] {
+        gang.notice = told(left_s, 0);
+        let Next::Wait(wait) = gang.next() else { panic!("waits") };
+        assert_eq!((wait.code.as_str(), wait.look_again_s), ("preemption_notice", look_again_s));
+    }
+    for over in [told(0, 0), told(60, 1), None] {
         gang.notice = over;
         assert_eq!(gang.next(), Next::Enter(State::Stopping));
     }
 }
 
 #[test]
+fn guests_are_told_while_there_is_time_and_all_of_them_must_have_saved() {
+    let mut gang = Gang::new(State::Preempting, Member::Running, 2);
+    let told = |left_s, untold, saved| Some(Notice { stop: NOW.plus_seconds(left_s), untold, saved });
+    gang.notice = told(60, 1, 0);
+    assert_eq!(gang.next(), Next::Do(Effect::TellGuests));
+    gang.notice = told(0, 1, 0);
+    assert_eq!(gang.next(), Next::Enter(State::Stopping), "too late to tell anybody");
+    gang.notice = told(60, 0, 1);
+    assert_eq!(wait_code(gang.next()), "preemption_notice", "the other is not ready");
+    // One that is still being built has nobody to tell, and its notice runs.
+    gang.members[1].0 = Member::Provisioning;
+    assert_eq!(wait_code(gang.next()), "preemption_notice");
+    gang.members[1] = (Member::Released, Desired::Released, "");
+    assert_eq!(gang.next(), Next::Enter(State::Stopping), "all that are left have saved");
+}
+
+#[test]
 fn what_was_told_to_go_comes_again_and_what_was_given_back_does_not() {
     let mut gang = Gang::new(State::Stopping, Member::Running, 2);
-    gang.notice = Some(Notice { stop: NOW, checkpointed: false });
+    gang.notice = Some(Notice { stop: NOW, untold: 0, saved: 0 });
     assert_eq!(gang.next(), Gang::released("preempted"));
     gang.members = vec![(Member::Released, Desired::Released, "preempted"); 2];
     assert_eq!(gang.next(), Next::Enter(State::Queued));
@@ -226,7 +245,7 @@ proptest! {
                 }
                 Some(Happens::Preempt) if matches!(gang.state, State::Admitted | State::Running) => {
                     gang.state = State::Preempting;
-                    gang.notice = Some(Notice { stop: now.plus_seconds(30), checkpointed: round % 2 == 0 });
+                    gang.notice = Some(Notice { stop: now.plus_seconds(30), untold: round % 3, saved: round % 2 });
                 }
                 Some(Happens::MemberMoves(at, well)) => {
                     member_moves(&mut gang.members[at % size], well);
@@ -259,6 +278,12 @@ proptest! {
                 }
                 Next::Do(Effect::ReleaseMembers { reason }) => {
                     gang.members.iter_mut().for_each(|member| ask_back(member, reason));
+                }
+                Next::Do(Effect::TellGuests) => {
+                    prop_assert!(gang.state == State::Preempting);
+                    let Some(notice) = &mut gang.notice else { return Err(TestCaseError::fail("nothing to tell")) };
+                    prop_assert!(now < notice.stop && notice.untold > 0, "told too late or twice: {notice:?}");
+                    notice.untold = 0;
                 }
                 Next::Do(Effect::EndRun) => prop_assert!(false, "it has no run time"),
                 Next::Wait(wait) => {

@@ -74,19 +74,18 @@ pub(super) fn give(
     };
     let input = order.purpose.input(GuestOrder { allocation_id: allocation.id.clone(), slots, guest: spec });
     let Order { node_id, attempt, deadline, .. } = *order;
-    write_down(tx, stamp, allocation, Given { node_id, input, attempt, deadline }).map(drop)
+    write_down(tx, stamp, allocation, Given { node_id, input, attempt, deadline })
 }
 
 /// Tells the guest of a running allocation that it will be stopped. The order ends when the guest says that it is ready, or when
 /// its time has come; what came of it is in its result. A newer notice takes its place, and so does the order to stop it.
-#[expect(dead_code, reason = "given by whoever takes GPUs back from running work")]
 pub(super) fn give_notice(
     tx: &mut Tx<'_>,
     stamp: &mut Stamp<'_>,
     allocation: &AllocationRow,
     notice: StopNotice,
     attempt: i64,
-) -> Result<TaskId, StoreError> {
+) -> Result<(), StoreError> {
     let (node_id, held) = held_to_order(tx, &allocation.id)?;
     let deadline = notice.stop_at.plus_seconds(NOTICE_LATE_S);
     let slots = held.iter().map(|slot| (slot.id.clone(), slot.use_generation));
@@ -116,7 +115,7 @@ fn write_down(
     stamp: &mut Stamp<'_>,
     allocation: &AllocationRow,
     given: Given<'_>,
-) -> Result<TaskId, StoreError> {
+) -> Result<(), StoreError> {
     // The agent compares slot by slot, with each slot's own generation; this one is for people and for the answer.
     let generation = given.input.slots().iter().map(|slot| slot.use_generation).max().unwrap_or(0);
     let task = Task {
@@ -132,7 +131,7 @@ fn write_down(
     for older in given.iter().filter(|older| !older.state.is_terminal() && supersedes(newest, older)) {
         living::poke(tx, Table::Tasks, older.id.as_str(), stamp.now)?;
     }
-    Ok(task.id)
+    Ok(())
 }
 
 /// What a guest is made of, besides its slots; none for a whole node that its tenant brings up themselves.

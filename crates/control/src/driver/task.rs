@@ -7,7 +7,7 @@ use lifecycle::{
 };
 use model::{Timestamp, task::TaskKind};
 use store::{
-    Stamp, StoreError, Tx,
+    Stamp, StoreError, Tx, allocations,
     living::{self, Living as Table, Seen},
     tasks::{self, TaskRow},
 };
@@ -72,8 +72,8 @@ impl Living for Tasks {
     }
 }
 
-/// Looks again at whoever waits for an order that has just ended: its allocation, and for a wipe its slots. An order about
-/// the host itself is waited for by whoever asked for it, so their operation ends with it.
+/// Looks again at whoever waits for an order that has just ended: its allocation, for a wipe its slots, and for a notice the
+/// workload whose guest was told. An order about the host itself is waited for by whoever asked for it, so their operation ends with it.
 pub(crate) fn poke_waiting(tx: &mut Tx<'_>, task: &TaskRow, now: Timestamp) -> Result<(), StoreError> {
     match task.allocation_id() {
         Some(allocation) => living::poke(tx, Table::Allocations, allocation.as_str(), now)?,
@@ -82,6 +82,11 @@ pub(crate) fn poke_waiting(tx: &mut Tx<'_>, task: &TaskRow, now: Timestamp) -> R
     let wiped: &[_] = if task.kind == TaskKind::SliceVmRelease { task.slots() } else { &[] };
     for slot in wiped {
         living::poke(tx, Table::Slots, slot.slot_id.as_str(), now)?;
+    }
+    let noticed = task.allocation_id().filter(|_| task.kind == TaskKind::SliceVmNotice);
+    let noticed = noticed.map(|id| allocations::get(tx, id)).transpose()?.flatten();
+    if let Some(workload_id) = noticed.and_then(|allocation| allocation.workload_id) {
+        living::poke(tx, Table::Workloads, workload_id.as_str(), now)?;
     }
     Ok(())
 }

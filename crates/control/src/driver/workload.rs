@@ -8,16 +8,30 @@ use lifecycle::{
     Next,
     workload::{self, Effect, Members, Notice, State, View, back_off_s},
 };
-use model::{Timestamp, allocation::Desired};
+use model::{
+    AllocationId, Timestamp,
+    allocation::{self, Desired},
+    notice::{StopNotice, StopReason},
+    supply::NodeState,
+    task::{TaskKind, TaskState},
+    workload::PreemptionRule,
+};
 use store::{
     Stamp, StoreError, Tx, allocations,
     living::{Living as Table, Seen},
-    operations,
+    nodes, operations,
     preemptions::{self, PreemptionRow},
+    tasks::{self, TaskRow},
     workloads::{self, Entering, Member, WorkloadRow},
 };
 
-use super::{Hands, Living, allocation::launch_again, id_of, write_json};
+use super::{
+    Hands, Living,
+    allocation::launch_again,
+    id_of,
+    orders::{by_attempt, give_notice, held},
+    write_json,
+};
 use crate::{
     leader::{Leader, unchanged},
     plane::PlaneConfig,
@@ -31,6 +45,8 @@ pub(crate) struct Looked {
     row: WorkloadRow,
     members: Vec<Member>,
     preemption: Option<PreemptionRow>,
+    // Members whose guests are to be told that they will be stopped.
+    untold: Vec<Member>,
     view: View,
 }
 
@@ -49,15 +65,20 @@ impl Living for Workloads {
         for member in &members {
             counted.note(member.allocation_state, member.desired, &member.desired_reason);
         }
-        let told = |told: &PreemptionRow| Notice { stop: told.stop, checkpointed: told.checkpointed.is_some() };
+        let guests = if row.state == State::Preempting { guests(tx, &members)? } else { Guests::default() };
+        let notice = |told: &PreemptionRow| Notice {
+            stop: told.stop,
+            untold: u64::try_from(guests.untold.len()).unwrap_or(u64::MAX),
+            saved: guests.saved,
+        };
         let view = View {
             state: row.state,
             desired: row.desired,
             members: counted,
             run_ends: row.admitted.zip(row.max_run_s).map(|(since, run_s)| since.plus_seconds(run_s)),
-            notice: preemption.as_ref().map(told),
+            notice: preemption.as_ref().map(notice),
         };
-        Ok(Some(Looked { row, members, preemption, view }))
+        Ok(Some(Looked { row, members, preemption, untold: guests.untold, view }))
     }
 
     fn seen(looked: &Looked) -> Seen<'_> {
@@ -76,6 +97,7 @@ impl Living for Workloads {
                     workloads::wish(tx, stamp, &row, Desired::Released, Some("run_time_over")).map(drop)
                 })
             }
+            Effect::TellGuests => tell_guests(hands.leader, looked),
             Effect::ReleaseMembers { reason } => release_members(hands.leader, looked, reason),
         }
     }
@@ -85,7 +107,12 @@ impl Living for Workloads {
         let now = stamp.now;
         if let Some(told) = preemption {
             match state {
-                State::Stopping => preemptions::stopped(tx, &told.id, now)?,
+                State::Stopping => {
+                    if workload::is_saved(&looked.view) {
+                        preemptions::checkpointed(tx, &told.id, now)?;
+                    }
+                    preemptions::stopped(tx, &told.id, now)?;
+                }
                 State::Queued | State::Finished | State::Failed => preemptions::gone(tx, &told.id, now)?,
                 _ => (),
             }
@@ -125,6 +152,63 @@ fn error(state: State) -> Option<OperationError> {
         _ => return None,
     };
     Some(OperationError { code, detail: detail.to_owned(), refusal: None })
+}
+
+/// How the guests of a workload that has to go stand to that.
+#[derive(Default)]
+struct Guests {
+    // Run, can be told, and were not yet.
+    untold: Vec<Member>,
+    // Said that the work is saved.
+    saved: u64,
+}
+
+fn guests(tx: &mut Tx<'_>, members: &[Member]) -> Result<Guests, StoreError> {
+    let mut guests = Guests::default();
+    for member in members {
+        if member.allocation_state != allocation::State::Running || member.desired != Desired::Running {
+            continue;
+        }
+        // A member is told to go once in its life, because it does not outlive that. However the order ended, it is not given
+        // again.
+        match tasks::latest(tx, &member.allocation_id, TaskKind::SliceVmNotice)? {
+            Some(order) => guests.saved += u64::from(says_saved(&order)),
+            None if can_be_told(tx, &member.allocation_id)? => guests.untold.push(member.clone()),
+            None => (),
+        }
+    }
+    Ok(guests)
+}
+
+fn says_saved(order: &TaskRow) -> bool {
+    let seen = order.result.as_ref().and_then(|result| result.notice);
+    order.state == TaskState::Succeeded && seen.is_some_and(|seen| seen.checkpointed)
+}
+
+/// A silent host is told nothing, and neither is one that its tenant has: nobody there would hear it.
+fn can_be_told(tx: &mut Tx<'_>, id: &AllocationId) -> Result<bool, StoreError> {
+    let Some(node_id) = held(tx, id)?.node_id else { return Ok(false) };
+    let node = nodes::get(tx, &node_id)?;
+    Ok(node.is_some_and(|node| node.state == NodeState::Online && node.handed_over.is_none()))
+}
+
+/// Tells all guests at once that can be told. The order to stop them later has a higher attempt, and takes the place of this one.
+fn tell_guests(leader: &Leader, looked: &Looked) -> Result<(), StoreError> {
+    let Some(told) = looked.preemption.clone() else { return Ok(()) };
+    let (row, untold) = (looked.row.clone(), looked.untold.clone());
+    let reason = if told.rule == PreemptionRule::Drain { StopReason::Drained } else { StopReason::Preempted };
+    leader.commit(move |tx, stamp| {
+        unchanged(workloads::get(tx, &row.id)?, |found| found.version, row.version)?;
+        for member in &untold {
+            let found = allocations::get(tx, &member.allocation_id)?;
+            let allocation = unchanged(found, |found| found.version, member.version)?;
+            let attempt = by_attempt(tx, &allocation.id)?.last().map_or(0, |last| last.fence.attempt) + 1;
+            // Which members of the other get its place is not known before it is gone.
+            let notice = StopNotice { stop_at: told.stop, reason, by: None };
+            give_notice(tx, stamp, &allocation, notice, attempt)?;
+        }
+        Ok(())
+    })
 }
 
 /// Asks all members back that are wanted; whoever changed one in between is read again with the next look.

@@ -1,26 +1,32 @@
 //! Queues end to end behind the front door: two tenants in one cohort borrow from each other, ask for their own back, are told
 //! to go with notice, and come again; gangs start whole or not at all.
 
+use std::sync::Arc;
+
+use api::node_plane::ToControl;
 use model::{
-    AllocationId, GovernedId, ProjectId, TenantId, WorkloadId,
+    AllocationId, GovernedId, PreemptionId, ProjectId, TenantId, WorkloadId,
     allocation::{self, AllocationTerms},
     governance::Governance,
+    notice::{NoticeSeen, StopReason},
     sku::CapacityShape,
     supply::SlotState,
+    task::{Task, TaskFailure, TaskInput, TaskKind, TaskResult},
     workload::{IfUnavailable, PreemptionRule, State},
 };
 use store::{
     Db, Page,
     allocations::{self, AllocationNew},
     governance, preemptions,
-    preemptions::PreemptionRow,
+    preemptions::{PreemptionNew, PreemptionRow},
     projects::{self, ProjectNew},
+    tasks::TaskRow,
     tenants,
     testing::both_engines,
     workloads::{self, WorkloadNew, WorkloadRow},
 };
 
-use crate::world::World;
+use crate::world::{Node, World};
 
 /// Two tenants, each with a queue of four GPUs of its own, in one cohort; one node of eight.
 struct Two {
@@ -52,6 +58,12 @@ const OBJECTS: &str = r#"{
     { "project_id": "OURS", "slug": "default", "cluster_queue": "ours", "default": true },
     { "project_id": "THEIRS", "slug": "default", "cluster_queue": "theirs", "default": true }
   ]
+}"#;
+
+const LARGE: &str = r#"{
+  "cluster_queues": [{ "slug": "large",
+    "resource_groups": [{ "flavors": [{ "flavor": "h200", "quotas": [{ "nominal": 16 }] }] }] }],
+  "local_queues": [{ "project_id": "OURS", "slug": "large", "cluster_queue": "large" }]
 }"#;
 
 impl Two {
@@ -169,6 +181,71 @@ impl Two {
         self.world.read(move |tx| preemptions::of_workload(tx, &id, Page::first(10)))
     }
 
+    /// The members that a workload has or had, oldest first.
+    fn members(&self, id: &WorkloadId) -> Vec<AllocationId> {
+        let only = std::collections::BTreeSet::from([id.clone()]);
+        let members = self.world.read(move |tx| workloads::members(tx, &only));
+        members.into_iter().map(|member| member.allocation_id).collect()
+    }
+
+    /// The orders of one kind that its members were given.
+    fn orders(&self, members: &[AllocationId], kind: TaskKind) -> Vec<TaskRow> {
+        let all = members.iter().flat_map(|member| self.world.orders(member));
+        all.filter(|order| order.kind == kind).collect()
+    }
+
+    fn notices(&self, members: &[AllocationId]) -> Vec<TaskRow> {
+        self.orders(members, TaskKind::SliceVmNotice)
+    }
+
+    /// The notices that a host finds when it asks.
+    fn offered_by(&self, node: &Arc<Node>) -> Vec<(Arc<Node>, Task)> {
+        let found = self.world.poll(node).into_iter().filter(|task| task.kind() == TaskKind::SliceVmNotice);
+        found.map(|task| (node.clone(), task)).collect()
+    }
+
+    /// The notices that hosts find when they ask.
+    fn offered(&self) -> Vec<(Arc<Node>, Task)> {
+        self.world.nodes.iter().flat_map(|node| self.offered_by(node)).collect()
+    }
+
+    fn says(&self, (node, task): &(Arc<Node>, Task), checkpointed: bool) {
+        let notice = Some(NoticeSeen { delivered: true, checkpointed });
+        self.world.answer(node, TaskResult { notice, ..node.succeed(task) }).unwrap();
+    }
+
+    /// Two members of four GPUs each, told to go for another.
+    fn gang_told_to_go(&mut self) -> (WorkloadId, Vec<AllocationId>) {
+        let (ours, theirs) = (self.ours.clone(), self.theirs.clone());
+        let gang = self.submit(&ours, 2, 4, 0);
+        self.work();
+        assert_eq!(self.state(&gang), State::Running);
+        let members = self.members(&gang);
+        self.submit(&theirs, 1, 4, 0);
+        self.world.settle();
+        assert_eq!(self.state(&gang), State::Preempting);
+        (gang, members)
+    }
+
+    /// Tells a workload to go as a drained queue does.
+    fn drain(&self, id: &WorkloadId, notice_s: i64) {
+        let row = self.workload(id);
+        self.world
+            .write(move |tx, stamp| {
+                let id = PreemptionId::from_parts(stamp.now, stamp.bits());
+                let rule = PreemptionRule::Drain;
+                let new = PreemptionNew { id: &id, by_workload_id: None, rule, notice_s, grace_s: 30, body: "{}" };
+                preemptions::insert(tx, stamp, &row, new)
+            })
+            .unwrap();
+    }
+
+    /// A queue of sixteen GPUs.
+    fn large(&mut self) -> Side {
+        self.govern(LARGE);
+        Side { queue: "large", ..self.ours.clone() }
+    }
+
     /// Hosts do all they are asked until nothing is left to do.
     fn work(&mut self) {
         for _ in 0..10 {
@@ -239,12 +316,7 @@ fn what_was_lent_comes_back_when_its_owner_asks_and_the_borrower_comes_again() {
 fn a_gang_starts_whole_or_not_at_all_and_stops_nobody_for_half_of_it() {
     both_engines(|db| {
         let mut two = Two::new(db, 2);
-        two.govern(
-            r#"{ "cluster_queues": [{ "slug": "large",
-              "resource_groups": [{ "flavors": [{ "flavor": "h200", "quotas": [{ "nominal": 16 }] }] }] }],
-              "local_queues": [{ "project_id": "OURS", "slug": "large", "cluster_queue": "large" }] }"#,
-        );
-        let large = Side { queue: "large", ..two.ours.clone() };
+        let large = two.large();
         let alone = two.submit(&two.ours.clone(), 1, 1, 0);
         two.work();
         // Two of eight GPUs each do not fit beside one GPU that is taken.
@@ -280,6 +352,125 @@ fn who_does_not_want_to_wait_is_refused_with_the_reason() {
         assert_eq!(two.state(&impatient), State::Refused);
         assert_eq!((two.told(&first), two.told(&second)), (vec![], vec![]));
         two.world.check_history();
+    });
+}
+
+#[test]
+fn each_guest_is_told_once_and_the_order_to_stop_it_comes_after_that() {
+    both_engines(|db| {
+        let mut two = Two::new(db, 1);
+        let (gang, members) = two.gang_told_to_go();
+        let stop = two.told(&gang)[0].stop;
+        let notices = two.notices(&members);
+        let told: Vec<_> = notices.iter().map(|order| order.allocation_id().unwrap().clone()).collect();
+        assert_eq!(told, members, "each of them once");
+        for order in &notices {
+            let TaskInput::SliceVmNotice(input) = &order.input else { panic!("{order:?}") };
+            assert_eq!((input.notice.stop_at, input.notice.reason), (stop, StopReason::Preempted));
+            assert!(!input.slots.is_empty() && order.deadline > stop);
+        }
+        // Neither time nor a new leader tells anybody twice, and what is told in vain changes nothing.
+        two.world.restart();
+        two.world.advance_s(10);
+        two.world.nodes_heard();
+        two.world.settle();
+        let offered = two.offered();
+        two.says(&offered[0], false);
+        let (node, task) = &offered[1];
+        two.world.answer(node, node.fail(task, TaskFailure::NoticeFailed)).unwrap();
+        two.world.settle();
+        assert_eq!((two.state(&gang), two.notices(&members).len()), (State::Preempting, 2));
+        two.later_s(60);
+        assert_eq!((two.state(&gang), two.told(&gang)[0].checkpointed), (State::Queued, None));
+        assert!(two.told(&gang)[0].stopped >= Some(stop));
+        for (notice, release) in two.notices(&members).iter().zip(two.orders(&members, TaskKind::SliceVmRelease)) {
+            assert_eq!(notice.allocation_id(), release.allocation_id());
+            assert!(release.fence > notice.fence, "{:?} after {:?}", release.fence, notice.fence);
+        }
+        assert_eq!(two.orders(&members, TaskKind::SliceVmRelease).len(), 2);
+        two.world.check_history();
+    });
+}
+
+#[test]
+fn a_gang_goes_early_when_all_its_guests_have_saved_and_not_when_one_has() {
+    both_engines(|db| {
+        let mut two = Two::new(db, 1);
+        let (gang, members) = two.gang_told_to_go();
+        let stop = two.told(&gang)[0].stop;
+        let offered = two.offered();
+        two.says(&offered[0], true);
+        two.world.settle();
+        assert_eq!(two.state(&gang), State::Preempting, "the other has not");
+        assert_eq!(two.told(&gang)[0].checkpointed, None);
+        two.says(&offered[1], true);
+        two.world.settle();
+        let told = two.told(&gang);
+        assert_eq!((two.state(&gang), told[0].checkpointed), (State::Stopping, Some(two.world.clock_now())));
+        assert!(two.world.clock_now() < stop);
+        assert_eq!(two.orders(&members, TaskKind::SliceVmRelease).len(), 2);
+        two.work();
+        assert_eq!(two.state(&gang), State::Queued);
+        two.world.check_history();
+    });
+}
+
+#[test]
+fn a_host_that_is_silent_is_told_nothing_and_not_waited_for() {
+    both_engines(|db| {
+        let mut two = Two::new(db, 2);
+        let large = two.large();
+        let gang = two.submit(&large, 2, 8, 0);
+        two.work();
+        let members = two.members(&gang);
+        let heard = two.world.nodes[0].clone();
+        let beats = |two: &Two| two.world.say(&heard, ToControl::Heartbeat(two.world.beat(&heard))).map(drop).unwrap();
+        // The other node is not heard any more; then the gang is told to go.
+        for _ in 0..12 {
+            two.world.advance_s(10);
+            beats(&two);
+            two.world.settle();
+        }
+        two.drain(&gang, 60);
+        two.world.settle();
+        let notices = two.notices(&members);
+        assert_eq!(notices.iter().map(|order| &order.node_id).collect::<Vec<_>>(), [&heard.id]);
+        let TaskInput::SliceVmNotice(input) = &notices[0].input else { panic!("{notices:?}") };
+        assert_eq!(input.notice.reason, StopReason::Drained);
+        // The one that was told has saved; the other may be at it, so its notice runs, and no longer than that.
+        two.says(&two.offered_by(&heard)[0], true);
+        for state in [State::Preempting, State::Stopping] {
+            assert_eq!((two.state(&gang), two.notices(&members).len()), (State::Preempting, 1));
+            for _ in 0..3 {
+                two.world.advance_s(10);
+                beats(&two);
+                two.world.settle();
+            }
+            assert_eq!(two.state(&gang), state);
+        }
+        assert_eq!(two.told(&gang)[0].checkpointed, None);
+    });
+}
+
+#[test]
+fn a_host_that_is_heard_again_in_time_tells_its_guest_after_all() {
+    both_engines(|db| {
+        let mut two = Two::new(db, 1);
+        let large = two.large();
+        let alone = two.submit(&large, 1, 8, 0);
+        two.work();
+        let members = two.members(&alone);
+        two.world.advance_s(120);
+        two.world.settle();
+        two.drain(&alone, 120);
+        two.world.settle();
+        assert_eq!((two.state(&alone), two.notices(&members)), (State::Preempting, vec![]));
+        for _ in 0..4 {
+            two.world.advance_s(10);
+            two.world.nodes_heard();
+            two.world.settle();
+        }
+        assert_eq!(two.notices(&members).len(), 1);
     });
 }
 
