@@ -1,11 +1,11 @@
 //! Queues: what they say, how much of their quota is used, why a workload stands where it stands, and what a change of the
-//! objects would do. Queues are changed with `gpuaas apply`.
+//! objects would do. Queues are made and changed with `gpuaas apply`, which never deletes; deleting is done here.
 
 use api::{
     Nothing,
     governance::{
-        ClusterQueueList, ClusterQueuePath, ClusterQueueShow, GovernanceApplyBody, LocalQueueList, LocalQueuePath,
-        LocalQueueShow,
+        ClusterQueueDelete, ClusterQueueList, ClusterQueuePath, ClusterQueueShow, GovernanceApplyBody,
+        LocalQueueDelete, LocalQueueList, LocalQueuePath, LocalQueueShow,
     },
     queue::{ExplanationView, GovernanceSimulate, QueueUse, QueueUseView, QuotaUseView, SimulationView, UnblockView},
     tenancy::ProjectPath,
@@ -18,7 +18,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::apply;
 use crate::{
-    args::examples,
+    args::{Consent, Pinned, examples},
+    confirm::confirm,
     failure::Failure,
     output::{self, Format},
     resolve, safe,
@@ -45,6 +46,19 @@ pub enum QueueCommand {
         /// Id of the project, or tenant/project; without it a queue with quota, for operators
         #[arg(long)]
         project: Option<String>,
+    },
+    /// Delete a queue of a project in which there is no work, or a queue with quota that no project's queue leads to
+    #[command(after_help = examples!["gpuaas queue delete vision", "gpuaas queue delete main --project aurora/vision --yes"])]
+    Delete {
+        /// Short name of the queue
+        queue: Slug,
+        /// Id of the project, or tenant/project; without it a queue with quota
+        #[arg(long)]
+        project: Option<String>,
+        #[command(flatten)]
+        pinned: Pinned,
+        #[command(flatten)]
+        consent: Consent,
     },
     /// How much of their quota queues and cohorts use, and how many wait
     #[command(after_help = examples!["gpuaas queue top", "gpuaas queue top -o json"])]
@@ -86,6 +100,10 @@ pub async fn run(session: &Session, command: QueueCommand) -> Result<(), Failure
             let path = LocalQueuePath { project_id, local_queue: queue };
             session.print(&session.show::<LocalQueueShow>(path).await?)
         }
+        QueueCommand::Delete { queue, project, pinned, consent } => {
+            confirm(&consent, &format!("Delete queue {queue}?"))?;
+            delete(session, queue, project, &pinned).await
+        }
         QueueCommand::Top => {
             let all = session.show::<QueueUse>(Nothing {}).await?;
             output::list(session.format, &table::QUEUE_USE, &use_rows(&all.items), &all)
@@ -99,6 +117,24 @@ pub async fn run(session: &Session, command: QueueCommand) -> Result<(), Failure
         }
         QueueCommand::Simulate { change, prune } => simulate(session, &change, prune).await,
     }
+}
+
+async fn delete(session: &Session, queue: Slug, project: Option<String>, pinned: &Pinned) -> Result<(), Failure> {
+    let extra = Extra::default().pinned(pinned);
+    let name = queue.clone();
+    match project {
+        None => {
+            let path = ClusterQueuePath { cluster_queue: queue };
+            session.send::<ClusterQueueDelete>(path, Nothing {}, extra).await?;
+        }
+        Some(project) => {
+            let project_id = resolve::project(session, &project).await?;
+            let path = LocalQueuePath { project_id, local_queue: queue };
+            session.send::<LocalQueueDelete>(path, Nothing {}, extra).await?;
+        }
+    }
+    session.note(&format!("queue {name} deleted"));
+    Ok(())
 }
 
 /// Asks the engine that would do it what it would do.
