@@ -13,9 +13,7 @@ use crate::{
         disk_grant::DiskGrantCommand,
         enrollment_token::EnrollmentTokenCommand,
         event::EventCommand,
-        governance::{
-            CohortCommand, FlavorCommand, GovernanceCommand, HardwareProfileCommand, PriorityClassCommand, QueueCommand,
-        },
+        governance::{CohortCommand, FlavorCommand, GovernanceCommand, HardwareProfileCommand, PriorityClassCommand},
         image::ImageCommand,
         import::ImportCommand,
         ingress::IngressCommand,
@@ -29,6 +27,7 @@ use crate::{
         profile::ProfileCommand,
         project::ProjectCommand,
         proof::ProofCommand,
+        queue::QueueCommand,
         region::RegionCommand,
         service_account::ServiceAccountCommand,
         sku::SkuCommand,
@@ -37,6 +36,7 @@ use crate::{
         tenant::TenantCommand,
         token::TokenCommand,
         wipe_override::OverrideCommand,
+        workload::WorkloadCommand,
     },
     output::{Color, Format},
 };
@@ -161,6 +161,9 @@ pub enum Command {
     /// What you hold: allocations
     #[command(subcommand, visible_alias = "alloc")]
     Allocation(AllocationCommand),
+    /// What waits in queues and starts as a whole: workloads
+    #[command(subcommand)]
+    Workload(WorkloadCommand),
     /// What guests are made of: images, and the keys that sign them
     #[command(subcommand)]
     Image(ImageCommand),

@@ -129,6 +129,7 @@ impl Exit {
             | Code::IngressOutOfRange
             | Code::SlotRefused
             | Code::GovernanceRefused
+            | Code::QueueMissing
             | Code::SshKeyRefused
             | Code::LeaseRefused
             | Code::ImageRefused

@@ -7,8 +7,9 @@ use api::{
     states::ProgressView,
     tenancy::{ProjectPath, ProjectShow, TenantPath, TenantShow},
     timeline::{TimelineEntry, TimelineQuery, TimelineShow, TimelineState, TimelineStep},
+    workload::{WorkloadPath, WorkloadShow, WorkloadView},
 };
-use model::{event::Noun, number::EventPosition, time::MICROS_PER_SECOND};
+use model::{WorkloadId, allocation, event::Noun, number::EventPosition, time::MICROS_PER_SECOND};
 use std::time::{Duration, Instant};
 
 use crate::{failure::Failure, interrupt, progress::Progress, session::Session};
@@ -130,7 +131,16 @@ async fn subject_step(session: &Session, operation: &OperationView) -> Option<St
     match operation.noun {
         Noun::Allocation => {
             let view = session.show::<AllocationShow>(AllocationPath { allocation_id: id.parse().ok()? }).await.ok()?;
-            Some(line(view.execution.as_str(), &view.projected, &view.progress))
+            let queued = view.workload_id.filter(|_| view.execution == allocation::State::Requested);
+            let queued = match queued {
+                Some(workload_id) => waiting_step(session, workload_id).await,
+                None => None,
+            };
+            Some(queued.unwrap_or_else(|| line(view.execution.as_str(), &view.projected, &view.progress)))
+        }
+        Noun::Workload => {
+            let view = session.show::<WorkloadShow>(WorkloadPath { workload_id: id.parse().ok()? }).await.ok()?;
+            Some(in_queue(&view).unwrap_or_else(|| line(view.execution.as_str(), &view.projected, &view.progress)))
         }
         Noun::Tenant => {
             let view = session.show::<TenantShow>(TenantPath { tenant_id: id.parse().ok()? }).await.ok()?;
@@ -142,6 +152,17 @@ async fn subject_step(session: &Session, operation: &OperationView) -> Option<St
         }
         _ => None,
     }
+}
+
+/// Where an allocation's workload waits and why, while it does.
+async fn waiting_step(session: &Session, workload_id: WorkloadId) -> Option<String> {
+    in_queue(&session.show::<WorkloadShow>(WorkloadPath { workload_id }).await.ok()?)
+}
+
+fn in_queue(view: &WorkloadView) -> Option<String> {
+    let wait = view.wait.as_ref()?;
+    let place = view.position.map(|place| format!(", place {place}")).unwrap_or_default();
+    Some(format!("{} {} in {}{place}: {}", view.id, view.execution, view.cluster_queue, wait.sentence))
 }
 
 /// Turns an ended operation into success or the failure it stands for.

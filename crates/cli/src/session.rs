@@ -15,6 +15,7 @@ use api::{
     page::{Page, PageQuery},
     tenancy::{ProjectView, TenantView},
     timeline::TimelineEntry,
+    workload::WorkloadView,
 };
 use model::{
     number::{EventPosition, PageSize},
@@ -62,7 +63,8 @@ versioned!(
     ImageView,
     NodeView,
     SlotView,
-    AllocationView
+    AllocationView,
+    WorkloadView
 );
 
 /// What a request may carry besides its body.

@@ -47,6 +47,12 @@ columns! {
     CLUSTER_QUEUES = "queues" ["SLUG" "/spec/slug", "COHORT" "/spec/cohort", "ORDER" "/spec/ordering", "WEIGHT (1/1000)" "/spec/weight_milli", "STOP" "/spec/stop", "RECLAIMS" "/spec/preemption/reclaim_within_cohort", "VERSION" "/version"];
     /// Projects' ways into queues.
     LOCAL_QUEUES = "queues" ["SLUG" "/spec/slug", "QUEUE" "/spec/cluster_queue", "DEFAULT" "/spec/default", "STOP" "/spec/stop", "PROJECT" "/spec/project_id"];
+    /// How much of their quota queues and cohorts use.
+    QUEUE_USE = "queues" ["QUEUE" "/name", "KIND" "/kind", "FLAVOR" "/flavor", "RESOURCE" "/resource", "NOMINAL" "/nominal", "USED" "/used", "BORROWED" "/borrowed", "LENT" "/lent", "AVAILABLE" "/available", "SHARE (1/1000)" "/share_per_mille", "RUNNING" "/running", "WAITING" "/waiting"];
+    /// What a change would do to workloads.
+    EFFECTS = "workloads that would notice" ["WORKLOAD" "/workload_id", "NAME" "/name", "QUEUE" "/queue", "EFFECT" "/effect", "RULE" "/rule", "WHY" "/wait/sentence"];
+    /// Workloads.
+    WORKLOADS = "workloads" ["ID" "/id", "NAME" "/name", "STATE" "/execution", "QUEUE" "/cluster_queue", "PLACE" "/position", "PRIORITY" "/priority", "MEMBERS" "/member_count", "GPUS EACH" "/gpu_count", "BORROWED" "/borrowed_gpus", "PROJECT" "/project_id", "PROJECTED" "/projected"];
     /// Cohorts.
     COHORTS = "cohorts" ["SLUG" "/spec/slug", "PARENT" "/spec/parent", "WEIGHT (1/1000)" "/spec/weight_milli", "VERSION" "/version"];
     /// Flavors.
@@ -156,7 +162,9 @@ fn state_color(word: &str) -> Option<Color> {
         "running" | "active" | "online" | "succeeded" | "available" | "ok" => Some(Color::Green),
         "failed" | "refused" | "cleanup_blocked" | "silent" | "expired" | "missing" => Some(Color::Red),
         "requested" | "reserved" | "provisioning" | "releasing" | "creating" | "deleting" | "suspended" | "wiping"
-        | "pending" | "delivered" | "unknown" => Some(Color::Yellow),
+        | "pending" | "delivered" | "unknown" | "queued" | "admitted" | "preempting" | "stopping" => {
+            Some(Color::Yellow)
+        }
         _ => None,
     }
 }

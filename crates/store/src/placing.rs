@@ -196,7 +196,13 @@ const DUE: &str = concat!(
     "AND NOT EXISTS (SELECT 1 FROM decisions d WHERE d.subject_id = a.id AND d.outcome = 'refused') ",
     "ORDER BY a.look_us, a.id LIMIT $2"
 );
-const OF_WORKLOADS: &str = concat!(wishes!(), "a.workload_id IN ", given!(), " ORDER BY a.workload_id, a.id");
+const OF_WORKLOADS: &str = concat!(
+    wishes!(),
+    "a.workload_id IN ",
+    given!(),
+    " AND NOT EXISTS (SELECT 1 FROM decisions d WHERE d.subject_id = a.id AND d.outcome = 'refused') ",
+    "ORDER BY a.workload_id, a.id"
+);
 const STANDINGS: &str = concat!(
     "SELECT p.id, t.state, t.desired, p.state, p.desired, p.gpu_cap, (SELECT CAST(COALESCE(SUM(a.gpu_count), 0) AS BIGINT) ",
     "FROM allocations a WHERE a.project_id = p.id AND a.state NOT IN ('released', 'refused', 'failed') ",

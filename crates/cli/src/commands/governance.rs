@@ -1,41 +1,17 @@
-//! Looking at governance: queues, cohorts, flavors, priority classes and hardware profiles. They are changed with
-//! `gpuaas apply`.
+//! Looking at governance: cohorts, flavors, priority classes and hardware profiles. They are changed with `gpuaas apply`;
+//! queues are in a file of their own.
 
 use api::{
     Nothing,
     governance::{
-        ClusterQueueList, ClusterQueuePath, ClusterQueueShow, CohortList, CohortPath, CohortShow, FlavorList,
-        FlavorPath, FlavorShow, GovernanceShow, HardwareProfileList, HardwareProfilePath, HardwareProfileShow,
-        LocalQueueList, LocalQueuePath, LocalQueueShow, PriorityClassList, PriorityClassPath, PriorityClassShow,
+        CohortList, CohortPath, CohortShow, FlavorList, FlavorPath, FlavorShow, GovernanceShow, HardwareProfileList,
+        HardwareProfilePath, HardwareProfileShow, PriorityClassList, PriorityClassPath, PriorityClassShow,
     },
-    tenancy::ProjectPath,
 };
 use clap::Subcommand;
 use model::text::Slug;
 
-use crate::{args::examples, failure::Failure, resolve, session::Session, table};
-
-/// Verbs of queues.
-#[derive(Debug, Subcommand)]
-#[command(after_help = examples!["gpuaas queue list --project aurora/vision"])]
-pub enum QueueCommand {
-    /// List the queues of a project, or all queues with quota
-    #[command(after_help = examples!["gpuaas queue list", "gpuaas queue list --project aurora/vision"])]
-    List {
-        /// Id of the project, or tenant/project; without it the queues with quota, for operators
-        #[arg(long)]
-        project: Option<String>,
-    },
-    /// Show a queue of a project, or a queue with quota
-    #[command(after_help = examples!["gpuaas queue show vision -o yaml", "gpuaas queue show main --project aurora/vision"])]
-    Show {
-        /// Short name of the queue
-        queue: Slug,
-        /// Id of the project, or tenant/project; without it a queue with quota, for operators
-        #[arg(long)]
-        project: Option<String>,
-    },
-}
+use crate::{args::examples, failure::Failure, session::Session, table};
 
 /// Verbs of cohorts.
 #[derive(Debug, Subcommand)]
@@ -104,28 +80,6 @@ pub enum GovernanceCommand {
     /// Write all objects as one document
     #[command(after_help = examples!["gpuaas governance export -o yaml"])]
     Export,
-}
-
-/// Carries out a verb of queues.
-pub async fn queue(session: &Session, command: QueueCommand) -> Result<(), Failure> {
-    match command {
-        QueueCommand::List { project: None } => {
-            session.print_list(&table::CLUSTER_QUEUES, session.list::<ClusterQueueList, _>(Nothing {}).await?)
-        }
-        QueueCommand::List { project: Some(project) } => {
-            let path = ProjectPath { project_id: resolve::project(session, &project).await? };
-            session.print_list(&table::LOCAL_QUEUES, session.list::<LocalQueueList, _>(path).await?)
-        }
-        QueueCommand::Show { queue, project: None } => {
-            let path = ClusterQueuePath { cluster_queue: queue };
-            session.print(&session.show::<ClusterQueueShow>(path).await?)
-        }
-        QueueCommand::Show { queue, project: Some(project) } => {
-            let project_id = resolve::project(session, &project).await?;
-            let path = LocalQueuePath { project_id, local_queue: queue };
-            session.print(&session.show::<LocalQueueShow>(path).await?)
-        }
-    }
 }
 
 /// Carries out a verb of cohorts.

@@ -29,6 +29,7 @@ use crate::{
     failure::Failure,
     resolve, safe,
     session::{Extra, Session},
+    waiting,
 };
 
 /// What to launch.
@@ -39,13 +40,30 @@ use crate::{
     "gpuaas launch web --project aurora/vision --sku h200-sxm-slice --gpus 1 --region eu-north --image debian-12 --user-data cloud.yaml",
     "gpuaas launch node --project aurora/vision --sku h200-sxm-baremetal --gpus 8 --region eu-north --yes --no-wait -o json",
     "gpuaas launch web-1 --project aurora/vision --sku h200-sxm-slice --gpus 1 --region eu-north --group web --spread require --yes",
+    "gpuaas launch trainer --project aurora/vision --sku h200-sxm-slice --gpus 2 --region eu-north --queue main --priority-class urgent --max-run 2h",
 ])]
 pub struct Launch {
+    #[command(flatten)]
+    wish: Wish,
+    /// Only show what would happen, here and elsewhere, and what it would cost
+    #[arg(long)]
+    dry_run: bool,
+    #[command(flatten)]
+    consent: Consent,
+    #[command(flatten)]
+    waiting: Waiting,
+    #[command(flatten)]
+    keyed: Keyed,
+}
+
+/// What is wanted, alone or as each member of a workload.
+#[derive(Debug, Args)]
+pub(super) struct Wish {
     /// A name for it; need not be unique
-    name: Slug,
+    pub(super) name: Slug,
     /// Id, tenant/slug, or a slug that only one project has
     #[arg(long)]
-    project: String,
+    pub(super) project: String,
     /// Id or slug of the SKU
     #[arg(long)]
     sku: String,
@@ -88,8 +106,8 @@ pub struct Launch {
     /// It may be stopped and launched again elsewhere when its node is evacuated
     #[arg(long)]
     may_recreate: bool,
-    /// What to do when it cannot start at once: refuse or queue [default: queue where the project has a queue]
-    #[arg(long, value_parser = words!(IfUnavailable))]
+    /// What to do when it cannot start at once [default: queue where the project has a queue]
+    #[arg(long, value_name = "WHAT", value_parser = words!(IfUnavailable))]
     if_unavailable: Option<IfUnavailable>,
     /// The queue of the project that it goes through [default: the project's default]
     #[arg(long, value_name = "QUEUE")]
@@ -97,18 +115,15 @@ pub struct Launch {
     /// The class that its priority comes from [default: the platform's default]
     #[arg(long, value_name = "CLASS")]
     priority_class: Option<Slug>,
-    /// How long it runs at most, in seconds [default: for ever]
-    #[arg(long, value_name = "SECONDS")]
-    max_run_s: Option<MaxRunS>,
-    /// Only show what would happen, here and elsewhere, and what it would cost
-    #[arg(long)]
-    dry_run: bool,
-    #[command(flatten)]
-    consent: Consent,
-    #[command(flatten)]
-    waiting: Waiting,
-    #[command(flatten)]
-    keyed: Keyed,
+    /// How long it runs at most from its admission, a minute to a year [default: for ever]
+    #[arg(long, value_name = "TIME", value_parser = max_run)]
+    max_run: Option<MaxRunS>,
+}
+
+/// How long work runs at most, as people write it.
+fn max_run(text: &str) -> Result<MaxRunS, String> {
+    let seconds = i64::try_from(waiting::duration(text)?.as_secs()).unwrap_or(i64::MAX);
+    MaxRunS::try_from(seconds).map_err(|_| "expected from 60s to 365d".to_owned())
 }
 
 /// A label as people write it.
@@ -120,33 +135,39 @@ pub(super) fn label(text: &str) -> Result<Label, String> {
     })
 }
 
-async fn body(session: &Session, path: &ProjectPath, launch: &Launch) -> Result<AllocationLaunchBody, Failure> {
-    let pool_id = match &launch.pool {
+/// The wish as the API takes it. Whether it `needs_keys` says whether the project must have a public key.
+pub(super) async fn body(
+    session: &Session,
+    path: &ProjectPath,
+    wish: &Wish,
+    needs_keys: bool,
+) -> Result<AllocationLaunchBody, Failure> {
+    let pool_id = match &wish.pool {
         Some(pool) => Some(resolve::pool(session, pool).await?),
         None => None,
     };
-    let labels = Labels::try_from(launch.labels.clone()).map_err(|error| Failure::Usage(error.to_string()))?;
+    let labels = Labels::try_from(wish.labels.clone()).map_err(|error| Failure::Usage(error.to_string()))?;
     Ok(AllocationLaunchBody {
-        name: launch.name.clone(),
-        sku_id: resolve::sku(session, &launch.sku).await?,
-        gpu_count: launch.gpus,
-        region_id: resolve::region(session, &launch.region).await?,
-        ssh_key_ids: keys(session, path, launch).await?,
-        image: launch.image.clone(),
-        user_data: launch.user_data.as_deref().map(user_data).transpose()?,
+        name: wish.name.clone(),
+        sku_id: resolve::sku(session, &wish.sku).await?,
+        gpu_count: wish.gpus,
+        region_id: resolve::region(session, &wish.region).await?,
+        ssh_key_ids: keys(session, path, wish, needs_keys).await?,
+        image: wish.image.clone(),
+        user_data: wish.user_data.as_deref().map(user_data).transpose()?,
         labels,
         placement: PlacementWishes {
             pool_id,
-            group: launch.group.clone(),
-            spread: launch.spread,
-            co_tenancy: launch.co_tenancy,
+            group: wish.group.clone(),
+            spread: wish.spread,
+            co_tenancy: wish.co_tenancy,
         },
-        lease_ends_at: launch.lease_ends_at,
-        may_recreate: launch.may_recreate,
-        if_unavailable: launch.if_unavailable,
-        queue: launch.queue.clone(),
-        priority_class: launch.priority_class.clone(),
-        max_run_s: launch.max_run_s,
+        lease_ends_at: wish.lease_ends_at,
+        may_recreate: wish.may_recreate,
+        if_unavailable: wish.if_unavailable,
+        queue: wish.queue.clone(),
+        priority_class: wish.priority_class.clone(),
+        max_run_s: wish.max_run,
     })
 }
 
@@ -162,19 +183,19 @@ fn user_data(path: &Path) -> Result<UserData, Failure> {
 }
 
 /// Public keys of the project by id or name; all of them when none is named, since nobody could sign in without.
-async fn keys(session: &Session, path: &ProjectPath, launch: &Launch) -> Result<Vec<SshKeyId>, Failure> {
-    if launch.no_ssh_key {
+async fn keys(session: &Session, path: &ProjectPath, wish: &Wish, needs_keys: bool) -> Result<Vec<SshKeyId>, Failure> {
+    if wish.no_ssh_key {
         return Ok(vec![]);
     }
-    if launch.ssh_keys.is_empty() {
+    if wish.ssh_keys.is_empty() {
         let all = session.list::<SshKeyList, _>(path.clone()).await?;
         let names: Vec<&str> = all.iter().map(|key| key.name.as_str()).collect();
         return match all.len() {
             // A plan needs none.
-            0 if launch.dry_run => Ok(vec![]),
+            0 if !needs_keys => Ok(vec![]),
             0 => Err(Failure::Conflict(format!(
                 "nobody could sign in: the project has no public key; add one with `gpuaas ssh-key add NAME --project {} --file ~/.ssh/id_ed25519.pub`",
-                launch.project
+                wish.project
             ))),
             1..=SSH_KEYS_MAX => {
                 session.note(&safe::line(&format!("keys of the project that may sign in: {}", names.join(", "))));
@@ -185,9 +206,9 @@ async fn keys(session: &Session, path: &ProjectPath, launch: &Launch) -> Result<
             ))),
         };
     }
-    let mut found = Vec::with_capacity(launch.ssh_keys.len());
+    let mut found = Vec::with_capacity(wish.ssh_keys.len());
     let mut known = None;
-    for name in &launch.ssh_keys {
+    for name in &wish.ssh_keys {
         if let Ok(id) = name.parse() {
             found.push(id);
             continue;
@@ -204,15 +225,15 @@ async fn keys(session: &Session, path: &ProjectPath, launch: &Launch) -> Result<
 
 /// Asks for GPUs.
 pub async fn launch(session: &Session, launch: Launch) -> Result<(), Failure> {
-    let path = ProjectPath { project_id: resolve::project(session, &launch.project).await? };
-    let body = body(session, &path, &launch).await?;
+    let path = ProjectPath { project_id: resolve::project(session, &launch.wish.project).await? };
+    let body = body(session, &path, &launch.wish, !launch.dry_run).await?;
     if launch.dry_run {
         let plan = session.send::<AllocationPlan>(path, body, Extra::default()).await?;
         return session.print(&plan);
     }
     if !launch.consent.yes {
         let plan = session.send::<AllocationPlan>(path.clone(), body.clone(), Extra::default()).await?;
-        session.note(&told(&launch, &plan));
+        session.note(&told(&launch.wish, &plan));
         confirm(&launch.consent, question(&plan))?;
     }
     let operation = session.send::<AllocationLaunch>(path, body, Extra::keyed(&launch.keyed)).await?;
@@ -224,11 +245,11 @@ fn question(plan: &PlanView) -> &'static str {
 }
 
 /// A plan in a few lines.
-fn told(launch: &Launch, plan: &PlanView) -> String {
+fn told(wish: &Wish, plan: &PlanView) -> String {
     let mut lines = vec![
         format!(
             "{}: {} × {} as {}, {} vCPUs, {} MiB, in {}",
-            launch.name, launch.gpus, plan.gpu_model, launch.sku, plan.vcpus, plan.memory_mib, launch.region
+            wish.name, wish.gpus, plan.gpu_model, wish.sku, plan.vcpus, plan.memory_mib, wish.region
         ),
         format!(
             "{} an hour, {} for 730 hours",
@@ -262,6 +283,14 @@ mod tests {
     fn prices_are_never_told_too_low() {
         let told = [0, 1, 10_000, 3_500_000, 3_500_001, 7_300_000_000].map(money);
         assert_eq!(told, ["0.00", "0.01", "0.01", "3.50", "3.51", "7300.00"]);
+    }
+
+    #[test]
+    fn the_longest_run_takes_a_unit_and_has_bounds() {
+        assert_eq!(max_run("2h").map(MaxRunS::get), Ok(7_200));
+        for bad in ["59s", "366d", "2", "soon"] {
+            assert!(max_run(bad).is_err(), "{bad}");
+        }
     }
 
     #[test]

@@ -30,6 +30,7 @@ pub mod pool;
 pub mod profile;
 pub mod project;
 pub mod proof;
+pub mod queue;
 pub mod raw;
 pub mod region;
 pub mod serve;
@@ -42,6 +43,7 @@ pub mod tenant;
 pub mod token;
 pub mod usage;
 pub mod wipe_override;
+pub mod workload;
 
 use crate::{
     args::{Cli, Command},
@@ -63,8 +65,9 @@ pub async fn run(cli: Cli) -> Result<(), Failure> {
         Command::Machine(command) => machine::run(&session()?, command).await,
         Command::Provider(command) => machine::providers(&session()?, command).await,
         Command::SshKey(command) => ssh_key::run(&session()?, command).await,
+        Command::Workload(command) => workload::run(&session()?, command).await,
         Command::Usage(asked) => usage::usage(&session()?, asked).await,
-        Command::Queue(command) => governance::queue(&session()?, command).await,
+        Command::Queue(command) => queue::run(&session()?, command).await,
         Command::Cohort(command) => governance::cohort(&session()?, command).await,
         Command::Flavor(command) => governance::flavor(&session()?, command).await,
         Command::PriorityClass(command) => governance::priority_class(&session()?, command).await,

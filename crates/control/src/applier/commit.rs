@@ -158,7 +158,6 @@ fn write(
         placing::reserve(tx, stamp, &moves)?;
         admit(tx, stamp, &good)?;
     }
-    refuse(tx, stamp, &refused)?;
     record(tx, stamp, &good, &refused)?;
     written.placed = good.iter().map(|good| good.at).collect();
     written.refused = refused.iter().map(|(at, _)| *at).collect();
@@ -221,15 +220,6 @@ fn admit(tx: &mut Tx<'_>, stamp: &mut Stamp<'_>, good: &[Good<'_>]) -> Result<()
         .iter()
         .map(|admitted| (&admitted.row, Entering { flavor: Some(admitted.flavor.as_str()), ..entering(admitted) }))
         .collect();
-    if moves.is_empty() { Ok(()) } else { workloads::enter_all(tx, stamp, &moves) }
-}
-
-/// The end of workloads whose members may not enter.
-fn refuse(tx: &mut Tx<'_>, stamp: &mut Stamp<'_>, refused: &[(usize, &Decided)]) -> Result<(), StoreError> {
-    let ended = each_once(refused.iter().map(|(_, decided)| *decided));
-    let entering =
-        Entering { state: workload::State::Refused, flavor: None, borrowed_gpus: 0, reason: Some("not_admitted") };
-    let moves: Vec<_> = ended.iter().map(|admitted| (&admitted.row, entering)).collect();
     if moves.is_empty() { Ok(()) } else { workloads::enter_all(tx, stamp, &moves) }
 }
 

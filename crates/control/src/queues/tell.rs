@@ -9,7 +9,7 @@ use store::{
     living::{self, Living as Table},
     placing::WishRow,
     preemptions::{self, PreemptionNew},
-    workloads::{self, Entering, WorkloadRow},
+    workloads::{self, WorkloadRow},
 };
 
 use super::{Told, Waits, words};
@@ -43,7 +43,8 @@ pub(crate) fn write(leader: &Leader, told: Vec<Told>, waits: Vec<Waits>) -> Resu
             let (id, wait) = (one.row.id.clone(), write_json(&one.wait)?);
             written.push(match &one.refused {
                 Some(wishes) => {
-                    Wrote { id, version: refuse(tx, stamp, one, wishes)?, state: Some(State::Refused), wait: None }
+                    refuse(tx, stamp, one, wishes)?;
+                    Wrote { id, version: one.row.version, state: Some(State::Refused), wait: None }
                 }
                 None => {
                     let version = workloads::set_wait(tx, stamp, &one.row, &wait)?;
@@ -113,7 +114,7 @@ struct Refusal<'a> {
     because: &'a str,
 }
 
-fn refuse(tx: &mut Tx<'_>, stamp: &mut Stamp<'_>, waits: &Waits, wishes: &[WishRow]) -> Result<i64, StoreError> {
+fn refuse(tx: &mut Tx<'_>, stamp: &mut Stamp<'_>, waits: &Waits, wishes: &[WishRow]) -> Result<(), StoreError> {
     let body = write_json(&Refusal { code: api::Code::QuotaExceeded, because: &waits.wait.sentence })?;
     let mut rows = Vec::with_capacity(wishes.len());
     for wish in wishes {
@@ -130,7 +131,6 @@ fn refuse(tx: &mut Tx<'_>, stamp: &mut Stamp<'_>, waits: &Waits, wishes: &[WishR
     for wish in wishes {
         living::poke(tx, Table::Allocations, wish.id.as_str(), stamp.now)?;
     }
-    let entering =
-        Entering { state: State::Refused, flavor: None, borrowed_gpus: 0, reason: Some("would_have_to_wait") };
-    workloads::enter(tx, stamp, &waits.row, entering)
+    // The members go first, and the workload follows them.
+    Ok(())
 }

@@ -276,6 +276,11 @@ fn item(change: &GovernanceChangeView, names: &BTreeMap<String, String>) -> Resu
     Ok(Item { kind: change.kind.as_str(), name, action, outcome, id: None, changes, error: None })
 }
 
+/// What a file describes as the API takes it. Everything that it refers to has to be there already.
+pub async fn document(session: &Session, file: &GovernanceFile) -> Result<Governance, Failure> {
+    Ok(resolved(session, file, &Coming::default()).await?.document)
+}
+
 /// The document with ids instead of names. What the file itself will make is left out until it is there.
 async fn resolved(session: &Session, file: &GovernanceFile, coming: &Coming) -> Result<Resolved, Failure> {
     let mut names = BTreeMap::new();
