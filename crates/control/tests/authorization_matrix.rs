@@ -132,6 +132,9 @@ fn target(stage: &Stage, operation: &Operation, parameter: &str, whose: Whose, r
 /// The body of a request that should succeed for those who may.
 fn body_for(stage: &Stage, operation: &Operation, whose: Whose) -> Option<Value> {
     let world = &stage.fleet.world;
+    if let Some(body) = governed_body(world, operation, whose) {
+        return Some(body);
+    }
     Some(match operation.id {
         "node_update" => json!({"profiles": ["gpuaas-profile-baremetal"]}),
         "node_drain"
@@ -184,7 +187,24 @@ fn body_for(stage: &Stage, operation: &Operation, whose: Whose) -> Option<Value>
                 json!({"name": "nobody", "scope": "read", "lifetime_s": 60, "principal_id": absent("prn")})
             }
         },
+<<<<<<< HEAD
         "governance_apply" | "governance_simulate" => json!({"governance": {"cohorts": [{"slug": "new"}]}}),
+=======
+        "region_create" => json!({"slug": "new", "name": "New", "enabled": true}),
+        "pool_create" => json!({"region_id": world.region, "slug": "new", "name": "New", "gpu_model": "a100-sxm"}),
+        "sku_create" => sku_body("new"),
+        "allocation_launch" | "allocation_plan" => {
+            json!({"name": "job", "sku_id": world.sku, "gpu_count": 1, "region_id": world.region})
+        }
+        _ => return None,
+    })
+}
+
+/// The body of a request about governance.
+fn governed_body(world: &World, operation: &Operation, whose: Whose) -> Option<Value> {
+    Some(match operation.id {
+        "governance_apply" => json!({"governance": {"cohorts": [{"slug": "new"}]}}),
+>>>>>>> w_c
         "topology_put" => json!({"slug": SPARE, "levels": ["rack"]}),
         "flavor_put" | "cohort_put" | "cluster_queue_put" => json!({"slug": SPARE}),
         "priority_class_put" => json!({"slug": SPARE, "value": 7}),
@@ -193,6 +213,7 @@ fn body_for(stage: &Stage, operation: &Operation, whose: Whose) -> Option<Value>
             let estate = if whose == Whose::Foreign { &world.umbrella } else { &world.acme };
             json!({"project_id": estate.project, "slug": SPARE, "cluster_queue": "led-to"})
         }
+<<<<<<< HEAD
         "workload_submit" => submission(world),
         "workload_priority" => json!({"priority_class": SPARE}),
         "workload_gate" => json!({"closed": true}),
@@ -202,6 +223,8 @@ fn body_for(stage: &Stage, operation: &Operation, whose: Whose) -> Option<Value>
         "allocation_launch" | "allocation_plan" => {
             json!({"name": "job", "sku_id": world.sku, "gpu_count": 1, "region_id": world.region})
         }
+=======
+>>>>>>> w_c
         _ => return None,
     })
 }

@@ -84,7 +84,7 @@ impl Applier {
         let changed = governor.changed(&news.touched);
         if !changed.is_empty() {
             let rows = leader.read(move |tx| queues::read_some(tx, &changed))?;
-            governor.adopt(rows);
+            governor.adopt(rows, leader.now);
         }
         governor.head = governor.head.max(news.head);
         self.governor = Some((epoch, governor));

@@ -26,7 +26,7 @@ use govern::{
     amount::Amount,
     cycle::{
         self, Decision, Placing, Profile, Scheduler, Verdict,
-        book::{Bar, Pending, PendingIx, Strategy},
+        book::{Bar, Pending, PendingIx, ShapeIx, Strategy, Where},
     },
     explain,
     flavors::{Assignment, FlavorIx},
@@ -96,6 +96,14 @@ impl Tenancy for Known {
 fn flavor_of(assignment: &Assignment) -> Option<(FlavorIx, FlavorResource)> {
     let first = assignment.pod_sets.first()?.resources.first()?;
     Some((first.flavor, first.what))
+}
+
+// What is parked and woken together.
+type Class = (NodeIx, ShapeIx, i64);
+
+fn class_of(scheduler: &Scheduler, place: PendingIx) -> Option<Class> {
+    let pending = scheduler.book().get(place)?;
+    Some((pending.queue, pending.shape, pending.waiting.priority))
 }
 
 // What a decision gives, if it does.
@@ -176,6 +184,10 @@ pub(crate) struct Governor {
     waiting: BTreeMap<WorkloadId, PendingIx>,
     running: BTreeMap<WorkloadId, WorkloadIx>,
     identities: HashMap<WorkloadId, u64>,
+    // Nobody has told them anything yet.
+    newcomers: BTreeSet<PendingIx>,
+    // What was last decided about workloads that ask for the same: whoever joins them is not looked at alone.
+    verdicts: HashMap<Class, Verdict>,
     // From then on other quotas count.
     quotas_until: Option<i64>,
 }
@@ -193,10 +205,12 @@ impl Governor {
             waiting: BTreeMap::new(),
             running: BTreeMap::new(),
             identities: HashMap::new(),
+            newcomers: BTreeSet::new(),
+            verdicts: HashMap::new(),
             quotas_until: until,
         };
         governor.line_up();
-        governor.adopt(rows);
+        governor.adopt(rows, now);
         Ok(governor)
     }
 
@@ -235,7 +249,7 @@ impl Governor {
     }
 
     /// Takes over rows that were read again, in place of what was known of them.
-    pub(crate) fn adopt(&mut self, rows: Rows) {
+    pub(crate) fn adopt(&mut self, rows: Rows, now: Timestamp) {
         self.head = self.head.max(rows.head);
         let mut all = rows.workloads.clone();
         all.sort_by(|a, b| a.id.cmp(&b.id));
@@ -247,13 +261,14 @@ impl Governor {
             if row.state.holds_quota() {
                 self.holds(row, members.unwrap_or_default());
             } else if row.state == State::Queued && row.desired == model::allocation::Desired::Running {
-                self.waits(&rows, row, wishes.unwrap_or_default());
+                self.waits(&rows, row, wishes.unwrap_or_default(), now);
             }
         }
     }
 
     fn forget(&mut self, id: &WorkloadId) {
         if let Some(place) = self.waiting.remove(id) {
+            self.newcomers.remove(&place);
             self.scheduler.cancel(place);
             self.known.waiters.remove(&place);
         }
@@ -291,7 +306,7 @@ impl Governor {
         self.known.holders.insert(place, Holder { row, allocations });
     }
 
-    fn waits(&mut self, rows: &Rows, row: WorkloadRow, wishes: Vec<WishRow>) {
+    fn waits(&mut self, rows: &Rows, row: WorkloadRow, wishes: Vec<WishRow>, now: Timestamp) {
         // Members that are still on their way back come later, and are told then.
         if i64::try_from(wishes.len()) != Ok(row.members) {
             return;
@@ -310,12 +325,13 @@ impl Governor {
             bar: (row.gated || self.is_held(&row)).then_some(Bar::FailedChecks),
             may_not_preempt: row.if_unavailable == IfUnavailable::Refuse || !self.may_preempt(&row),
             max_run_s: max_run_s(&row),
-            due_at: row.due.map(seconds),
+            due_at: row.due.filter(|due| *due > now).map(seconds),
             past: past(&row),
             ..Pending::new(queue, waiting, shape)
         };
         let place = self.scheduler.submit(pending);
         self.waiting.insert(row.id.clone(), place);
+        self.newcomers.insert(place);
         self.known.waiters.insert(place, Waiter { row, request, wishes });
     }
 
@@ -364,7 +380,7 @@ impl Governor {
     /// Whether nobody's turn has come.
     pub(crate) fn is_idle(&self, now: Timestamp) -> bool {
         let due = self.scheduler.next_due().is_some_and(|due| due <= seconds(now));
-        !due && !self.scheduler.is_ready() && self.drained().next().is_none()
+        !due && !self.scheduler.is_ready() && self.newcomers.is_empty() && self.drained().next().is_none()
     }
 
     // Those in queues that are being emptied, who were not told yet.
@@ -414,8 +430,13 @@ impl Governor {
                 *sum = sum.minus(amount);
             }
             let later = |what| later.get(&(decision.queue, what)).copied().unwrap_or_default();
+            self.newcomers.remove(&decision.pending);
+            if let Some(class) = class_of(&self.scheduler, decision.pending) {
+                self.verdicts.insert(class, decision.verdict.clone());
+            }
             self.take_over(&decision, later, &mut outcome);
         }
+        self.join_others(&mut outcome);
         outcome
     }
 
@@ -489,7 +510,9 @@ impl Governor {
     // Somebody does not get it now, and hears why.
     fn hears(&self, waiter: &Waiter, decision: &Decision, outcome: &mut Outcome) {
         let found = words::pending(&self.scheduler, &self.known, decision.pending, Some(&decision.verdict), None);
-        let Some(wait) = found else { return };
+        let Some(mut wait) = found else { return };
+        // Where it stands moves with every other one; who asks is told then.
+        (wait.position, wait.of) = (None, None);
         let refused = (waiter.row.if_unavailable == IfUnavailable::Refuse).then(|| waiter.wishes.clone());
         outcome.waits.push(Waits { row: waiter.row.clone(), wait, refused });
     }
@@ -519,7 +542,11 @@ impl Governor {
             let mut floor = PictureFloor::new(snapshot, &self.known);
             ahead.step(seconds(now), &mut floor)
         };
-        let verdict = decisions.iter().find(|decision| decision.pending == place).map(|decision| &decision.verdict);
+        let class = class_of(&self.scheduler, place);
+        let own = |decision: &&Decision| decision.pending == place;
+        let alike = |decision: &&Decision| class_of(&self.scheduler, decision.pending) == class;
+        let found = decisions.iter().find(own).or_else(|| decisions.iter().find(alike));
+        let verdict = found.map(|decision| &decision.verdict);
         words::pending(&self.scheduler, &self.known, place, verdict, starts.get(&place).copied())
     }
 

@@ -350,6 +350,15 @@ fn who_does_not_want_to_wait_is_refused_with_the_reason() {
         let impatient = two.submit_with(&ours, 1, 1, 0, IfUnavailable::Refuse);
         two.work();
         assert_eq!(two.state(&impatient), State::Refused);
+        // Whoever asks for the same as somebody who waits already is told the same.
+        let patient = two.submit(&ours, 1, 1, 0);
+        two.work();
+        let behind = two.submit(&ours, 1, 1, 0);
+        let hasty = two.submit_with(&ours, 1, 1, 0, IfUnavailable::Refuse);
+        two.work();
+        assert_eq!(two.wait_code(&patient), two.wait_code(&behind));
+        assert_eq!(two.wait_code(&behind).as_deref(), Some("waiting_for_quota"));
+        assert_eq!(two.state(&hasty), State::Refused);
         assert_eq!((two.told(&first), two.told(&second)), (vec![], vec![]));
         two.world.check_history();
     });

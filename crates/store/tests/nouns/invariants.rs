@@ -85,8 +85,11 @@ pub fn busy(db: &Db) {
     request(db, &site, CapacityShape::GpuSlice, 1);
     slots_on(db, &node(db, &site.pool_id), 1);
     brought(db, &site);
+<<<<<<< HEAD
     governance::governed(db, &site);
     workloads::submitted(db, &site, 2, 0);
+=======
+>>>>>>> w_c
     tenant(db);
     let asker = user(db);
     member(db, &asker, &site.tenant_id, Some(&site.project_id), MemberRole::ProjectMember);
@@ -136,8 +139,9 @@ pub fn busy(db: &Db) {
 }
 
 /// What comes and goes around launches: a key that stays, one that goes, a profile that was changed, an image, a host that
-/// is expected, a region that is gone.
+/// is expected, a region that is gone, governance of all of it.
 fn brought(db: &Db, site: &Site) {
+    governance::governed(db, site);
     enrollment::token(db, &site.pool_id, 600);
     let of = (&site.tenant_id, &site.project_id);
     add_key(db, of, "stays", "SHA256:stays").unwrap();

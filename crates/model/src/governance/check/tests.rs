@@ -1,3 +1,4 @@
+//! Every fault is found at its object and field, and what fits together is left alone.
 #![allow(clippy::unwrap_used)]
 use super::*;
 use crate::Timestamp;

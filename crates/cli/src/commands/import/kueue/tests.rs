@@ -1,3 +1,4 @@
+//! What manifests of Kueue become, what is named as not understood, and what is refused.
 #![allow(clippy::unwrap_used)]
 use super::{super::manifest, queues::thousandths, *};
 
