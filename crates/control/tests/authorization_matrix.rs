@@ -187,9 +187,6 @@ fn body_for(stage: &Stage, operation: &Operation, whose: Whose) -> Option<Value>
                 json!({"name": "nobody", "scope": "read", "lifetime_s": 60, "principal_id": absent("prn")})
             }
         },
-<<<<<<< HEAD
-        "governance_apply" | "governance_simulate" => json!({"governance": {"cohorts": [{"slug": "new"}]}}),
-=======
         "region_create" => json!({"slug": "new", "name": "New", "enabled": true}),
         "pool_create" => json!({"region_id": world.region, "slug": "new", "name": "New", "gpu_model": "a100-sxm"}),
         "sku_create" => sku_body("new"),
@@ -203,8 +200,7 @@ fn body_for(stage: &Stage, operation: &Operation, whose: Whose) -> Option<Value>
 /// The body of a request about governance.
 fn governed_body(world: &World, operation: &Operation, whose: Whose) -> Option<Value> {
     Some(match operation.id {
-        "governance_apply" => json!({"governance": {"cohorts": [{"slug": "new"}]}}),
->>>>>>> w_c
+        "governance_apply" | "governance_simulate" => json!({"governance": {"cohorts": [{"slug": "new"}]}}),
         "topology_put" => json!({"slug": SPARE, "levels": ["rack"]}),
         "flavor_put" | "cohort_put" | "cluster_queue_put" => json!({"slug": SPARE}),
         "priority_class_put" => json!({"slug": SPARE, "value": 7}),
@@ -213,18 +209,9 @@ fn governed_body(world: &World, operation: &Operation, whose: Whose) -> Option<V
             let estate = if whose == Whose::Foreign { &world.umbrella } else { &world.acme };
             json!({"project_id": estate.project, "slug": SPARE, "cluster_queue": "led-to"})
         }
-<<<<<<< HEAD
         "workload_submit" => submission(world),
         "workload_priority" => json!({"priority_class": SPARE}),
         "workload_gate" => json!({"closed": true}),
-        "region_create" => json!({"slug": "new", "name": "New", "enabled": true}),
-        "pool_create" => json!({"region_id": world.region, "slug": "new", "name": "New", "gpu_model": "a100-sxm"}),
-        "sku_create" => sku_body("new"),
-        "allocation_launch" | "allocation_plan" => {
-            json!({"name": "job", "sku_id": world.sku, "gpu_count": 1, "region_id": world.region})
-        }
-=======
->>>>>>> w_c
         _ => return None,
     })
 }

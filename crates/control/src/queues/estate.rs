@@ -202,7 +202,7 @@ fn windows(governance: &Governance, names: &Names) -> Vec<Window> {
     all
 }
 
-fn sorted<'a, T>(all: &'a [T], name: impl Fn(&T) -> &Slug) -> Vec<&'a T> {
+fn sorted<T>(all: &[T], name: impl Fn(&T) -> &Slug) -> Vec<&T> {
     let mut sorted: Vec<&T> = all.iter().collect();
     sorted.sort_by(|a, b| name(a).cmp(name(b)));
     sorted

@@ -440,6 +440,20 @@ impl Governor {
         outcome
     }
 
+    // Whoever asks for what others wait for already waits for the same reason, and is not looked at alone.
+    fn join_others(&mut self, outcome: &mut Outcome) {
+        for place in std::mem::take(&mut self.newcomers) {
+            let Some(waiter) = self.known.waiters.get(&place).cloned() else { continue };
+            let verdict = class_of(&self.scheduler, place).and_then(|class| self.verdicts.get(&class).cloned());
+            let Some(verdict @ (Verdict::Waiting { .. } | Verdict::Preempting { .. })) = verdict else { continue };
+            if self.scheduler.book().place_of(place) == Some(Where::Parked) {
+                let queue = self.scheduler.book().get(place).map_or(NodeIx(u32::MAX), |pending| pending.queue);
+                let decision = Decision { pending: place, queue, verdict, at: Some(Where::Parked) };
+                self.hears(&waiter, &decision, outcome);
+            }
+        }
+    }
+
     fn take_over(&mut self, decision: &Decision, later: impl Fn(FlavorResource) -> Amount, outcome: &mut Outcome) {
         let Some(waiter) = self.known.waiters.get(&decision.pending).cloned() else { return };
         match &decision.verdict {

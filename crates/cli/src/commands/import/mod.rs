@@ -24,11 +24,7 @@ pub enum ImportCommand {
     #[command(after_help = examples![
         "gpuaas import kueue -f queues.yaml",
         "gpuaas import kueue -f flavors.yaml -f queues.yaml --tenant acme --out governance.yaml",
-<<<<<<< HEAD
         "gpuaas import kueue -f - --apply --yes",
-=======
-        "gpuaas import kueue -f - --tenant acme --apply --yes < queues.yaml",
->>>>>>> w_c
     ])]
     Kueue(KueueImport),
 }
