@@ -192,9 +192,9 @@ fn a_tenant_borrows_and_makes_way_when_the_other_asks_for_its_own() {
 
     let (_, owner) = desk.launch("own", "borealis/genomics", "4", &["--queue", "main", "--if-unavailable", "queue"]);
     desk.until(&owner, "it runs", |seen| seen["execution"] == "running" && seen["borrowed_gpus"] == 0);
-    let seen = desk.until(&borrower, "it waits again for a reason", |seen| {
-        seen["execution"] == "queued" && !seen["wait"].is_null()
-    });
+    // It stands aside for a moment first, and is then in the line again.
+    let seen = desk.until(&borrower, "it waits for quota again", |seen| seen["wait"]["code"] == "waiting_for_quota");
+    assert_eq!(seen["execution"], "queued", "{seen:#}");
     assert_eq!((&seen["stops"], &seen["preemption"]["rule"]), (&value!(1), &value!("reclaim")), "{seen:#}");
     assert_eq!(seen["preemption"]["by_workload_id"], owner, "{seen:#}");
     assert_eq!(desk.standing("aurora"), value!([4, 0, 0, 0, 0, 1]));
