@@ -159,10 +159,11 @@ async fn waiting_step(session: &Session, workload_id: WorkloadId) -> Option<Stri
     in_queue(&session.show::<WorkloadShow>(WorkloadPath { workload_id }).await.ok()?)
 }
 
+/// A workload's place, and why it waits; before somebody has looked at it, only that it does.
 fn in_queue(view: &WorkloadView) -> Option<String> {
-    let wait = view.wait.as_ref()?;
-    let place = view.position.map(|place| format!(", place {place}")).unwrap_or_default();
-    Some(format!("{} {} in {}{place}: {}", view.id, view.execution, view.cluster_queue, wait.sentence))
+    let place = view.position?;
+    let because = view.wait.as_ref().map_or(&view.projected, |wait| &wait.sentence);
+    Some(format!("{} {} in {}, place {place}: {because}", view.id, view.execution, view.cluster_queue))
 }
 
 /// Turns an ended operation into success or the failure it stands for.

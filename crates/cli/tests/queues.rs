@@ -100,9 +100,14 @@ impl<'a> Desk<'a> {
 
     /// Looks at a workload until it is as it should become.
     fn until(&self, id: &str, what: &str, holds: impl Fn(&Value) -> bool) -> Value {
+        self.until_shown(&["workload", "show", id], what, holds)
+    }
+
+    /// Asks again until the answer is as it should become.
+    fn until_shown(&self, words: &[&str], what: &str, holds: impl Fn(&Value) -> bool) -> Value {
         let begun = Instant::now();
         loop {
-            let seen = self.workload(id);
+            let seen = self.json(words);
             if holds(&seen) {
                 return seen;
             }
@@ -123,7 +128,9 @@ impl<'a> Desk<'a> {
 
 /// What the borrower and everybody else can see once it has made way.
 fn seen_from_outside(desk: &Desk<'_>, borrower: &str, owner: &str) {
-    let explained = desk.json(&["queue", "explain", borrower]);
+    let explained = desk.until_shown(&["queue", "explain", borrower], "it waits for quota", |explained| {
+        explained["wait"]["code"] == "waiting_for_quota"
+    });
     let told = &explained["preemptions"][0];
     assert_eq!((&told["rule"], &told["by_workload_id"]), (&value!("reclaim"), &value!(owner)), "{explained:#}");
     assert_eq!(explained["position"], 1, "{explained:#}");
@@ -160,11 +167,11 @@ fn simulated(desk: &Desk<'_>, borrower: &str) {
     assert_eq!(desk.run(&["queue", "simulate", "--change", &nothing]).code, 2);
 }
 
-/// A launch that has to wait says where and why while somebody waits for it.
+/// A launch that has to wait says where it stands while somebody waits for it.
 fn told_while_waiting(desk: &Desk<'_>) {
     let (operation, second) = desk.launch("second", "aurora/vision", "8", &["--no-wait", "--max-run", "2h"]);
-    let seen = desk.until(&second, "it waits for a reason", |seen| !seen["wait"].is_null());
-    assert_eq!(seen["max_run_s"], 7_200, "{seen:#}");
+    let seen = desk.workload(&second);
+    assert_eq!((&seen["max_run_s"], &seen["position"]), (&value!(7_200), &value!(2)), "{seen:#}");
     let waited = desk.run(&["operation", "wait", operation["id"].as_str().unwrap(), "--timeout", "1s"]);
     assert_eq!(waited.code, 8, "{}", waited.stderr);
     assert!(waited.stderr.contains(&format!("{second} queued in aurora, place 2: ")), "{}", waited.stderr);
@@ -192,9 +199,9 @@ fn a_tenant_borrows_and_makes_way_when_the_other_asks_for_its_own() {
 
     let (_, owner) = desk.launch("own", "borealis/genomics", "4", &["--queue", "main", "--if-unavailable", "queue"]);
     desk.until(&owner, "it runs", |seen| seen["execution"] == "running" && seen["borrowed_gpus"] == 0);
-    let seen = desk.until(&borrower, "it waits again for a reason", |seen| {
-        seen["execution"] == "queued" && !seen["wait"].is_null()
-    });
+    // It stands aside for a moment first, and is then in the line again.
+    let seen = desk.until(&borrower, "it waits for quota again", |seen| seen["wait"]["code"] == "waiting_for_quota");
+    assert_eq!(seen["execution"], "queued", "{seen:#}");
     assert_eq!((&seen["stops"], &seen["preemption"]["rule"]), (&value!(1), &value!("reclaim")), "{seen:#}");
     assert_eq!(seen["preemption"]["by_workload_id"], owner, "{seen:#}");
     assert_eq!(desk.standing("aurora"), value!([4, 0, 0, 0, 0, 1]));
