@@ -129,7 +129,6 @@ impl Exit {
             | Code::IngressOutOfRange
             | Code::SlotRefused
             | Code::GovernanceRefused
-            | Code::QueueMissing
             | Code::SshKeyRefused
             | Code::LeaseRefused
             | Code::ImageRefused

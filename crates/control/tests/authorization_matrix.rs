@@ -400,6 +400,14 @@ fn stage_for(operation: &Operation) -> Stage {
         let made = stage.fleet.post("/api/v1/admin/enrollment-tokens", body);
         stage.enrollment_token = world::body(&made)["token"]["id"].as_str().map(str::to_owned);
     }
+    with_queues(&stage, operation);
+    with_guests(&mut stage, operation);
+    suspend_for(operation, &stage.fleet.world);
+    stage
+}
+
+/// Governance, and work of both tenants in their queues, as far as the operation is about that.
+fn with_queues(stage: &Stage, operation: &Operation) {
     if GOVERNED.iter().chain(&["local_queue"]).any(|name| operation.path.contains(&format!("{{{name}}}"))) {
         govern(&stage.fleet.world);
     }
@@ -411,9 +419,6 @@ fn stage_for(operation: &Operation) -> Stage {
             assert_eq!(world.post(&world.operator, &path, submission(world)).status, 202);
         }
     }
-    with_guests(&mut stage, operation);
-    suspend_for(operation, &stage.fleet.world);
-    stage
 }
 
 /// Guests of both tenants, as far as the operation is about reaching them.
