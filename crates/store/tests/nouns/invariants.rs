@@ -136,9 +136,11 @@ pub fn busy(db: &Db) {
 }
 
 /// What comes and goes around launches: a key that stays, one that goes, a profile that was changed, an image, a host that
-/// is expected, a region that is gone, governance of all of it.
+/// is expected, a region that is gone, governance of all of it, work in a queue, and another tenant.
 fn brought(db: &Db, site: &Site) {
     governance::governed(db, site);
+    workloads::submitted(db, site, 2, 0);
+    tenant(db);
     enrollment::token(db, &site.pool_id, 600);
     let of = (&site.tenant_id, &site.project_id);
     add_key(db, of, "stays", "SHA256:stays").unwrap();

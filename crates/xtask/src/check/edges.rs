@@ -28,7 +28,7 @@ const ROOMS: &[Room] = &[
     Room { name: "machines", may_use: &["model"], tests_may_use: &[] },
     Room {
         name: "control",
-        may_use: &["model", "topology", "engine", "lifecycle", "api", "store", "machines"],
+        may_use: &["model", "topology", "engine", "govern", "lifecycle", "api", "store", "machines"],
         // The world that control's tests run in; the other direction is the normal one.
         tests_may_use: &["agent", "sim"],
     },
