@@ -85,9 +85,6 @@ pub fn busy(db: &Db) {
     request(db, &site, CapacityShape::GpuSlice, 1);
     slots_on(db, &node(db, &site.pool_id), 1);
     brought(db, &site);
-    governance::governed(db, &site);
-    workloads::submitted(db, &site, 2, 0);
-    tenant(db);
     let asker = user(db);
     member(db, &asker, &site.tenant_id, Some(&site.project_id), MemberRole::ProjectMember);
     token(db, &asker, Some(&site.tenant_id), Some(&site.project_id));
