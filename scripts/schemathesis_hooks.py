@@ -53,6 +53,8 @@ FACTS = {
     "image_unfit": "an image may need more than the slots of a profile are sure to have",
     "lab_only": "what only a laboratory has is well-formed everywhere",
     "ingress_out_of_range": "a port may be none that was set aside",
+    "queue_missing": "a project may have no queue of its own",
+    "body_too_large": "many well-formed objects may be too many for one request",
     "governance_refused": "objects that are well-formed one by one may contradict each other",
 }
 
@@ -254,6 +256,12 @@ def deepen_governance(case):
         name = f"x{dice.getrandbits(32):08x}"
         case.body["governance"] = {"cohorts": [{"slug": name}], "cluster_queues": [{"slug": name, "cohort": name}]}
         case.body["prune"] = False
+    if operation == "workload_submit" and dice.random() < 0.7:
+        case.path_parameters["project_id"] = KNOWN["launch"]["project_id"]
+        launch = KNOWN["launch"]["body"] | {"name": case.body["launch"]["name"], "queue": KNOWN["governed"]["waits_in"]}
+        case.body = {"members": 1, "launch": launch}
+    if operation == "workload_priority" and dice.random() < 0.7:
+        case.body["priority_class"] = KNOWN["governed"]["waits_in"]
     named = next((parameters[name] for name in GOVERNED if name in parameters), None)
     if named is None or not operation.endswith("_put") or dice.random() < 0.1:
         return
@@ -328,8 +336,12 @@ def devices_of(slot):
 
 def once(body):
     """The same body with every label and key once: no schema says that two items differ in a part, and real ids repeat."""
+    for inner in body.values():
+        for part in inner if isinstance(inner, list) else [inner]:
+            if isinstance(part, dict):
+                once(part)
     labels, keys = body.get("labels"), body.get("ssh_key_ids")
-    if isinstance(labels, list):
+    if isinstance(labels, list) and all(isinstance(label, dict) and "key" in label for label in labels):
         body["labels"] = list({label["key"]: label for label in labels}.values())
     if isinstance(keys, list):
         body["ssh_key_ids"] = list(dict.fromkeys(keys))

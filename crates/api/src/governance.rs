@@ -112,7 +112,8 @@ pub struct GovernanceApplyBody {
 }
 
 impl GovernanceApplyBody {
-    fn check(&self) -> Result<(), FieldError> {
+    /// The rules between its fields.
+    pub fn check(&self) -> Result<(), FieldError> {
         let Governance {
             topologies,
             flavors,

@@ -212,5 +212,5 @@ endpoints! {
     /// Show how much of their quota queues and cohorts use, and how many wait.
     QueueUse = "queue_use", Get "/api/v1/admin/governance/usage", "governance", PlatformRead { answer: Ok QueueUseList }
     /// Show what a change of the objects would do to everything that waits and runs now. Nothing is changed.
-    GovernanceSimulate = "governance_simulate", Post "/api/v1/admin/governance/simulate", "governance", PlatformRead { body: GovernanceApplyBody, answer: Ok SimulationView, reads_only: true, problems: [GovernanceRefused] }
+    GovernanceSimulate = "governance_simulate", Post "/api/v1/admin/governance/simulate", "governance", PlatformRead { body: GovernanceApplyBody, check: GovernanceApplyBody::check, answer: Ok SimulationView, reads_only: true, problems: [GovernanceRefused] }
 }

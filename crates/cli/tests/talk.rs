@@ -87,7 +87,7 @@ fn expected_exit(code: Code) -> i32 {
         (Code::QuotaExceeded, _) => 6,
         (Code::SkuUnavailable, _) => 7,
         (Code::ProvisioningFailed, _) => 1,
-        (Code::UnknownReference, _) | (_, 404) => 3,
+        (Code::UnknownReference | Code::QueueMissing, _) | (_, 404) => 3,
         (_, 401 | 403) => 4,
         (Code::InvalidBody | Code::InvalidParameter | Code::InvalidHeader | Code::InvalidPageToken, _) => 2,
         (_, 409 | 412 | 422 | 428) => 5,

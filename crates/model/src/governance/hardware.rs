@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{not_null, optional_where_defaulted};
+use super::{not_null, optional_where_defaulted, within};
 use crate::{
     allocation::Labels,
     number::{GpuCount, SpeedMilli},
@@ -18,6 +18,7 @@ pub struct Topology {
     /// Short name, for ever.
     pub slug: Slug,
     /// The labels that name a place on each level, the widest first: 1 to 16, each once.
+    #[serde(deserialize_with = "within::<_, _, 1, 16>")]
     #[schemars(length(min = 1, max = 16))]
     pub levels: Vec<LabelKey>,
 }
@@ -79,10 +80,12 @@ pub struct Flavor {
     pub labels: Labels,
     /// What keeps work away that does not put up with it: 8 at most.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(deserialize_with = "within::<_, _, 0, 8>")]
     #[schemars(length(max = 8))]
     pub taints: Vec<Taint>,
     /// What work on it puts up with without saying so: 8 at most.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(deserialize_with = "within::<_, _, 0, 8>")]
     #[schemars(length(max = 8))]
     pub tolerations: Vec<Toleration>,
     /// The levels of places of its nodes, by short name.
@@ -104,6 +107,7 @@ pub struct HardwareProfile {
     pub name: DisplayName,
     /// Any of these flavors, the first that can be had; any GPU when empty.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(deserialize_with = "within::<_, _, 0, 64>")]
     #[schemars(length(max = 64))]
     pub flavors: Vec<Slug>,
     /// How many GPUs at least.

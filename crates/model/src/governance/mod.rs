@@ -317,6 +317,18 @@ fn not_null<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> 
     T::deserialize(deserializer).map(Some)
 }
 
+/// Reads a list of so many entries.
+fn within<'de, D: Deserializer<'de>, T: Deserialize<'de>, const MIN: usize, const MAX: usize>(
+    deserializer: D,
+) -> Result<Vec<T>, D::Error> {
+    let list = Vec::deserialize(deserializer)?;
+    if (MIN..=MAX).contains(&list.len()) {
+        return Ok(list);
+    }
+    let least = if MIN == 0 { String::new() } else { format!("at least {MIN} and ") };
+    Err(serde::de::Error::custom(format!("{least}at most {MAX} entries")))
+}
+
 /// What has a default may be left out, whoever reads: an answer always says it, but promises no more than a request has to.
 fn optional_where_defaulted(schema: &mut Schema) {
     let has_default = |field: &serde_json::Value| field.get("default").is_some();

@@ -4,7 +4,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{not_null, optional_where_defaulted};
+use super::{not_null, optional_where_defaulted, within};
 use crate::{
     ProjectId, TenantId,
     number::{MinRunS, MinuteOfDay, NoticeS, Priority, Quantity, UtcOffsetMinutes, WeightMilli},
@@ -36,6 +36,7 @@ pub struct FlavorQuotas {
     /// The flavor, by short name.
     pub flavor: Slug,
     /// Resource by resource, each once.
+    #[serde(deserialize_with = "within::<_, _, 1, 64>")]
     #[schemars(length(min = 1, max = 64))]
     pub quotas: Vec<Quota>,
 }
@@ -45,6 +46,7 @@ pub struct FlavorQuotas {
 #[serde(deny_unknown_fields)]
 pub struct ResourceGroup {
     /// The flavors, the best first, each once in all groups.
+    #[serde(deserialize_with = "within::<_, _, 1, 64>")]
     #[schemars(length(min = 1, max = 64))]
     pub flavors: Vec<FlavorQuotas>,
 }
@@ -61,6 +63,7 @@ pub struct Cohort {
     pub parent: Option<Slug>,
     /// What it has besides what its members have: for all of them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(deserialize_with = "within::<_, _, 0, 16>")]
     #[schemars(length(max = 16))]
     pub resource_groups: Vec<ResourceGroup>,
     /// How much it counts against its siblings, in thousandths.
@@ -199,10 +202,12 @@ text_enum! {
 pub struct OpenTo {
     /// All projects of these tenants.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(deserialize_with = "within::<_, _, 0, 1000>")]
     #[schemars(length(max = 1000))]
     pub tenants: Vec<TenantId>,
     /// And these projects.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(deserialize_with = "within::<_, _, 0, 1000>")]
     #[schemars(length(max = 1000))]
     pub projects: Vec<ProjectId>,
 }
@@ -254,6 +259,7 @@ pub struct WindowQuota {
 #[schemars(transform = optional_where_defaulted)]
 pub struct Window {
     /// The days it begins on, each once.
+    #[serde(deserialize_with = "within::<_, _, 1, 7>")]
     #[schemars(length(min = 1, max = 7))]
     pub days: Vec<Day>,
     /// The minute of the day it begins in.
@@ -264,6 +270,7 @@ pub struct Window {
     #[serde(default = "utc")]
     pub utc_offset_minutes: UtcOffsetMinutes,
     /// What is different.
+    #[serde(deserialize_with = "within::<_, _, 1, 64>")]
     #[schemars(length(min = 1, max = 64))]
     pub quotas: Vec<WindowQuota>,
 }
@@ -283,6 +290,7 @@ pub struct ClusterQueue {
     pub ordering: Ordering,
     /// What it has; 16 groups at most.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(deserialize_with = "within::<_, _, 0, 16>")]
     #[schemars(length(max = 16))]
     pub resource_groups: Vec<ResourceGroup>,
     /// How much it counts against its siblings, in thousandths.
@@ -302,6 +310,7 @@ pub struct ClusterQueue {
     pub open_to: Option<OpenTo>,
     /// Times of the week in which it has another quota; 64 at most, which do not overlap for one flavor and resource.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(deserialize_with = "within::<_, _, 0, 64>")]
     #[schemars(length(max = 64))]
     pub schedule: Vec<Window>,
     /// How long work is warned before it has to stop.
