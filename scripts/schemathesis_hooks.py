@@ -169,6 +169,9 @@ def before_call(context, case, kwargs):
 
 def deepen_path_and_query(case):
     for name, value in list((case.path_parameters or {}).items()):
+        if name in GOVERNED and ID.fullmatch(str(value)):
+            # An object is known by its short name; its id is for its events.
+            value = case.path_parameters[name] = dice.choice(KNOWN["governed"]["names"])
         if isinstance(value, str) and ID.fullmatch(value):
             case.path_parameters[name] = real_id(value, case.path, operation_id(case))
         if name == "profile" and SLUG.fullmatch(str(value)) and dice.random() < 0.7:
