@@ -122,6 +122,9 @@ def deepened(value, path, name=""):
         return {name: deepened(inner, path, name) for name, inner in value.items()}
     if isinstance(value, list):
         return [deepened(inner, path) for inner in value]
+    if isinstance(value, float) and value.is_integer() and abs(value) > 1e14:
+        # With a point it has more digits than a reader of numbers keeps.
+        return int(value)
     if isinstance(value, str) and ID.fullmatch(value):
         return real_id(value, path)
     if name in ("image", "image_id") and isinstance(value, str) and NAME.fullmatch(value) and dice.random() < 0.7:
