@@ -81,18 +81,20 @@ fn names(object: &str, cases: &[(&str, Value, &str, FindingCode)]) {
 
 #[test]
 fn faults_of_hardware_name_object_and_field() {
-    use FindingCode::{Disordered, DuplicateEntry, DuplicateName, SecondDefault, UnknownReference, WrongLength};
+    use FindingCode::{Disordered, DuplicateEntry, DuplicateName, SecondDefault, UnknownReference};
     let cases = [
         ("/flavors/1/slug", json!("h200"), "/slug", DuplicateName),
         ("/flavors/0/topology", json!("none"), "/topology", UnknownReference),
         ("/flavors/0/pool", json!("none"), "/pool", UnknownReference),
     ];
     names("flavor h200", &cases);
-    let cases = [
-        ("/topologies/0/levels", json!([]), "/levels", WrongLength),
-        ("/topologies/0/levels/1", json!("row"), "/levels/1", DuplicateEntry),
-    ];
-    names("topology rows", &cases);
+    names("topology rows", &[("/topologies/0/levels/1", json!("row"), "/levels/1", DuplicateEntry)]);
+    // A list of the wrong length is not read at all.
+    let read =
+        |levels: &[&str]| serde_json::from_value::<crate::governance::Topology>(json!({"slug": "a", "levels": levels}));
+    assert!(read(&["row"]).is_ok());
+    assert_eq!(read(&[]).unwrap_err().to_string(), "at least 1 and at most 16 entries");
+    assert!(read(&["row"; 17]).is_err());
     names("priority_class usual", &[("/priority_classes/0/default", json!(true), "/default", SecondDefault)]);
     let cases = [
         ("/hardware_profiles/0/flavors/0", json!("b200"), "/flavors/0", UnknownReference),
