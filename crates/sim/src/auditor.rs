@@ -13,6 +13,7 @@
 //! | I7, I8 | promises to clients against the store |
 //! | I9, I22 | the store's history: versions, events, published graphs; a reader who follows the event numbers |
 //! | I10 | the store (proofs), the host (nobody starts on traces; what is for sale has none) |
+//! | I15 | what queues and their cohort use, against what they have and may borrow |
 //! | I20 | the host (nothing twice, nothing after the answer), the store (answers) |
 //! | I21 | no guest of an ended allocation, no guest of nobody; the store's leftovers |
 //! | I25 | a running allocation has its guest, unless its host lost power |
@@ -22,6 +23,7 @@
 use crate::{
     host::Machine,
     promises::{Promises, Rows},
+    quotas::Quotas,
     seat::Seat,
 };
 use ed25519_dalek::{Signature, VerifyingKey};
@@ -40,7 +42,7 @@ use std::{
 use store::{
     Db, Page, Scope, StoreError, Tx, allocations, events, fleet,
     invariants::{self, Rules, Violation},
-    projects, tasks, tokens,
+    projects, tasks, tokens, workloads,
 };
 
 /// At most this many violations of one rule are named.
@@ -68,6 +70,8 @@ pub struct Auditor {
     compared: BTreeSet<TaskId>,
     // Somebody follows the events: the ids, by number, as they were read.
     followed: Vec<EventId>,
+    // Nobody changes them in a world.
+    quotas: Option<Quotas>,
 }
 
 // Checking a signature is slow and its answer never changes.
@@ -127,6 +131,7 @@ fn promised(tx: &mut Tx<'_>) -> Result<Rows, StoreError> {
     Ok(Rows {
         allocations: allocations::list(tx, &Scope::All, allocations::AllocationFilter::default(), page)?,
         projects: projects::list(tx, &Scope::All, None, page)?,
+        workloads: workloads::list(tx, &Scope::All, workloads::WorkloadFilter::default(), page)?,
         tokens: tokens::list(tx, &Scope::All, tokens::TokenFilter::default(), page)?,
     })
 }
@@ -171,9 +176,14 @@ impl Auditor {
         let signatures = self.signatures.clone();
         let known = machines.iter().flat_map(|machine| &machine.guests).map(|guest| guest.allocation_id.clone());
         let known: Vec<AllocationId> = known.collect();
-        let (seen, books) =
-            db.read(move |tx| Ok::<_, StoreError>((state_rules(tx, &signatures)?, Books::read(tx, &known)?)))?;
+        let (seen, books, live) = db.read(move |tx| {
+            Ok::<_, StoreError>((state_rules(tx, &signatures)?, Books::read(tx, &known)?, workloads::live(tx)?))
+        })?;
         found.extend(seen);
+        if self.quotas.is_none() {
+            self.quotas = Some(db.read(Quotas::read)?);
+        }
+        found.extend(self.quotas.iter().flat_map(|quotas| quotas.overdrawn(&live)));
         self.check_hosts(&books, &machines, seats, found);
         // Whoever finds something looks at everything, so that a failure names every rule that is broken.
         if std::mem::take(&mut self.deep) || self.looks.is_multiple_of(DEEP_EVERY) || !found.is_empty() {

@@ -8,11 +8,11 @@ use crate::{
     dice::Dice,
     ground::Ground,
     promises::{Kind, Promises, TOKEN_PREFIX},
-    seed::Person,
+    seed::{Person, URGENT},
     swarm::Swarm,
 };
 use control::front_door::{Request, Response};
-use model::{AllocationId, OperationId, ProjectId, TenantId, Timestamp, TokenId, identity::Role};
+use model::{AllocationId, OperationId, ProjectId, TenantId, Timestamp, TokenId, WorkloadId, identity::Role};
 use serde_json::{Value, json};
 use store::invariants::Violation;
 
@@ -61,6 +61,8 @@ struct Side {
     made_projects: Vec<ProjectId>,
     allocations: Vec<AllocationId>,
     held: Vec<AllocationId>,
+    workloads: Vec<WorkloadId>,
+    submitted: Vec<WorkloadId>,
     operations: Vec<OperationId>,
     tokens: Vec<TokenId>,
 }
@@ -88,6 +90,8 @@ impl Clients {
             made_projects: vec![],
             allocations: vec![],
             held: vec![],
+            workloads: vec![],
+            submitted: vec![],
             operations: vec![],
             tokens: vec![],
         };
@@ -123,7 +127,12 @@ impl Clients {
             return Some(call);
         }
         if self.dice.chance(swarm.client_appetite) {
-            return if self.dice.chance(650) { self.launch() } else { self.release() };
+            return match self.dice.below(20) {
+                0..=11 => self.launch(),
+                12 => self.submit(),
+                13 => self.cancel(),
+                _ => self.release(),
+            };
         }
         match self.dice.below(12) {
             0 => self.again(),
@@ -151,7 +160,7 @@ impl Clients {
 
     /// Gives one thing back, if anything is held.
     pub fn give_back(&mut self) -> Option<Call> {
-        self.release()
+        self.release().or_else(|| self.cancel())
     }
 
     fn ask(&self, at: usize) -> Call {
@@ -200,8 +209,45 @@ impl Clients {
             _ => self.dice.pick(&self.sides[side].projects)?.clone(),
         };
         let name = format!("w{}", self.count);
-        let body = self.launch_body(&name)?;
+        let mut body = self.launch_body(&name)?;
+        self.queue_wishes(&mut body, &project);
         Some(self.wish(who, Kind::Launch(name), &format!("/api/v1/projects/{project}/allocations"), Some(&body)))
+    }
+
+    // A project with a queue lets its people say how urgent it is, how long it lasts, and whether to wait.
+    fn queue_wishes(&mut self, body: &mut Value, project: &ProjectId) {
+        if !self.ground.queued.contains(project) {
+            return;
+        }
+        if self.dice.chance(300) {
+            body["priority_class"] = json!(URGENT);
+        }
+        if self.dice.chance(300) {
+            body["max_run_s"] = json!(60 + self.dice.below(600));
+        }
+        if self.dice.chance(200) {
+            body["if_unavailable"] = json!("refuse");
+        }
+    }
+
+    fn submit(&mut self) -> Option<Call> {
+        let (who, side) = self.somebody(&[Role::TenantAdmin])?;
+        let ground = self.ground;
+        let project = self.sides[side].projects.iter().find(|project| ground.queued.contains(*project))?.clone();
+        let name = format!("g{}", self.count);
+        let mut launch = self.launch_body(&name)?;
+        self.queue_wishes(&mut launch, &project);
+        let body = json!({ "members": 2 + self.dice.below(2), "launch": launch });
+        Some(self.wish(who, Kind::Submit(name), &format!("/api/v1/projects/{project}/workloads"), Some(&body)))
+    }
+
+    fn cancel(&mut self) -> Option<Call> {
+        let (who, side) = self.somebody(&[Role::TenantAdmin])?;
+        let at = self.dice.below(self.sides[side].submitted.len() as u64);
+        let at = usize::try_from(at).ok().filter(|at| *at < self.sides[side].submitted.len())?;
+        let id = self.sides[side].submitted.swap_remove(at);
+        let path = format!("/api/v1/workloads/{id}/cancel");
+        Some(self.wish(who, Kind::Cancel(id), &path, None))
     }
 
     fn launch_body(&mut self, name: &str) -> Option<Value> {
@@ -300,7 +346,11 @@ impl Clients {
         let (project, tenant) = (self.dice.pick(&side.projects)?, &side.tenant_id);
         let allocation = self.dice.pick(&side.allocations).map(|id| format!("/api/v1/allocations/{id}"));
         let operation = self.dice.pick(&side.operations).map(|id| format!("/api/v1/operations/{id}"));
-        let path = match self.dice.below(12) {
+        let workload = self.dice.pick(&side.workloads).map(|id| format!("/api/v1/workloads/{id}"));
+        let path = match self.dice.below(15) {
+            12 => workload?,
+            13 => workload.map(|path| format!("{path}/explanation"))?,
+            14 => format!("/api/v1/projects/{project}/workloads"),
             0 | 1 => format!("/api/v1/projects/{project}/allocations"),
             2 | 3 => allocation?,
             4 => operation?,
@@ -321,7 +371,8 @@ impl Clients {
         let other = &self.sides[1 - own];
         let mut bits = model::IdBits::default();
         self.dice.fill(&mut bits);
-        let (foreign, absent) = match self.dice.below(5) {
+        let (foreign, absent) = match self.dice.below(6) {
+            4 => (self.dice.pick(&other.workloads)?.to_string(), WorkloadId::from_parts(now, bits).to_string()),
             0 => (other.tenant_id.to_string(), TenantId::from_parts(now, bits).to_string()),
             1 => (self.dice.pick(&other.projects)?.to_string(), ProjectId::from_parts(now, bits).to_string()),
             2 => (self.dice.pick(&other.operations)?.to_string(), OperationId::from_parts(now, bits).to_string()),
@@ -359,6 +410,9 @@ impl Clients {
                 let body = self.launch_body(&format!("x{}", self.count))?;
                 ("POST", "/api/v1/projects/*/allocations", Some(body))
             }
+            ("wkl", 0) => ("POST", "/api/v1/workloads/*/cancel", None),
+            ("wkl", 1) => ("GET", "/api/v1/workloads/*/explanation", None),
+            ("wkl", _) => ("GET", "/api/v1/workloads/*", None),
             ("opn", _) => ("GET", "/api/v1/operations/*", None),
             ("tok", 0) => ("DELETE", "/api/v1/tokens/*", None),
             ("tok", _) => ("GET", "/api/v1/tokens/*", None),
@@ -419,7 +473,14 @@ impl Clients {
                 }
                 side.operations.extend(text(&view["id"]).parse().ok());
             }
-            Kind::Release(_) => side.operations.extend(text(&view["id"]).parse().ok()),
+            Kind::Submit(_) => {
+                if let Ok(id) = text(&view["subject_id"]).parse::<WorkloadId>() {
+                    side.workloads.push(id.clone());
+                    side.submitted.push(id);
+                }
+                side.operations.extend(text(&view["id"]).parse().ok());
+            }
+            Kind::Release(_) | Kind::Cancel(_) => side.operations.extend(text(&view["id"]).parse().ok()),
             Kind::ProjectCreate(_) => {
                 if let Ok(id) = text(&view["id"]).parse::<ProjectId>() {
                     side.projects.push(id.clone());

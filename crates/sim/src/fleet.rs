@@ -120,6 +120,23 @@ pub struct TenantPlan {
     pub members: &'static [MemberPlan],
 }
 
+/// The queues of a plan: one for each of the projects named, all in one cohort that lends and borrows.
+#[derive(Debug, Clone, Copy)]
+pub struct QueuesPlan {
+    /// The projects, each as its tenant and itself. The others launch without a queue.
+    pub projects: &'static [(&'static str, &'static str)],
+    /// What is counted.
+    pub gpu_models: &'static [GpuModel],
+    /// GPUs of each model that each queue has of its own.
+    pub nominal: i64,
+    /// How long somebody is warned before it is stopped.
+    pub notice_s: i64,
+    /// How long it may take to stop after that.
+    pub grace_s: i64,
+    /// How long it runs at least.
+    pub min_run_s: i64,
+}
+
 /// Everything that a fresh store is filled with.
 #[derive(Debug, Clone, Copy)]
 pub struct Plan {
@@ -131,6 +148,8 @@ pub struct Plan {
     pub skus: &'static [SkuPlan],
     /// Who buys.
     pub tenants: &'static [TenantPlan],
+    /// Who has to queue.
+    pub queues: QueuesPlan,
 }
 
 /// The platform operator of every plan.
@@ -209,6 +228,8 @@ const TENANTS: &[TenantPlan] = &[
     },
 ];
 
+const QUEUED: &[(&str, &str)] = &[("aurora", "speech"), ("borealis", "climate")];
+
 const fn pool(slug: &'static str, name: &'static str, gpu_model: GpuModel, slices_enabled: bool) -> PoolPlan {
     PoolPlan {
         slug,
@@ -249,6 +270,14 @@ pub const DEV: Plan = Plan {
     ],
     skus: &[H200_SLICE, metal(&[8]), A100_SLICE],
     tenants: TENANTS,
+    queues: QueuesPlan {
+        projects: QUEUED,
+        gpu_models: &[GpuModel::H200Sxm, GpuModel::A100Sxm],
+        nominal: 4,
+        notice_s: 30,
+        grace_s: 10,
+        min_run_s: 30,
+    },
 };
 
 /// What worlds run on: four small hosts, so that tenants get into each other's way. One stands where nothing is sold.
@@ -270,6 +299,15 @@ pub const SMALL: Plan = Plan {
     ],
     skus: &[H200_SLICE, metal(&[4]), A100_SLICE],
     tenants: TENANTS,
+    // Little of its own for each, so that both borrow and ask for it back.
+    queues: QueuesPlan {
+        projects: QUEUED,
+        gpu_models: &[GpuModel::H200Sxm],
+        nominal: 3,
+        notice_s: 2,
+        grace_s: 1,
+        min_run_s: 3,
+    },
 };
 
 /// One simulated host as data.

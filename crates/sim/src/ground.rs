@@ -10,8 +10,8 @@ use control::{
     front_door::{FrontDoor, FrontDoorConfig},
     plane::{ControlPlane, PlaneConfig},
 };
-use model::Timestamp;
-use std::sync::OnceLock;
+use model::{ProjectId, Timestamp};
+use std::{collections::BTreeSet, sync::OnceLock};
 use store::{Db, NoFaults, StoreError};
 
 /// A filled store, and what is in it.
@@ -21,6 +21,8 @@ pub struct Ground {
     pub image: Vec<u8>,
     /// Who and what is in it.
     pub seeded: Seeded,
+    /// The projects whose launches go through a queue.
+    pub queued: BTreeSet<ProjectId>,
     /// The hosts.
     pub hosts: Vec<HostPlan>,
     /// When it was finished.
@@ -57,7 +59,8 @@ impl Ground {
             }
             if report.leading && !report.worked {
                 plane.resign();
-                return Ok(Self { image: db.inline_image()?, seeded, hosts: SMALL.hosts(), at: ports.now() });
+                let (image, at) = (db.inline_image()?, ports.now());
+                return Ok(Self { image, queued: queued(&seeded), seeded, hosts: SMALL.hosts(), at });
             }
         }
         Err(SeedFault::Store(StoreError::Other("the ground did not come to rest".to_owned())))
@@ -65,6 +68,14 @@ impl Ground {
 }
 
 const STEPS_MAX: usize = 500;
+
+fn queued(seeded: &Seeded) -> BTreeSet<ProjectId> {
+    let of = |(tenant, project): &(&str, &str)| {
+        let tenant = seeded.tenants.iter().find(|seeded| seeded.slug == *tenant)?;
+        tenant.projects.get(*project).cloned()
+    };
+    SMALL.queues.projects.iter().filter_map(of).collect()
+}
 
 #[cfg(test)]
 mod tests {

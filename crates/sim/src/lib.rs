@@ -22,6 +22,7 @@ mod owners;
 pub mod planted;
 pub mod ports;
 mod promises;
+mod quotas;
 mod replica;
 mod rest;
 pub mod run;

@@ -1,8 +1,8 @@
 //! Who owns what an answer names. Every id that a client of one tenant is shown must belong to that tenant, or to nobody.
 
-use model::{AllocationId, MemberId, OperationId, ProjectId, TenantId, TokenId};
+use model::{AllocationId, MemberId, OperationId, ProjectId, TenantId, TokenId, WorkloadId};
 use std::{collections::BTreeMap, str::FromStr};
-use store::{Db, StoreError, Tx, allocations, members, operations, projects, tokens};
+use store::{Db, StoreError, Tx, allocations, members, operations, projects, tokens, workloads};
 
 /// Remembers owners; an owner never changes.
 #[derive(Debug, Default)]
@@ -41,6 +41,10 @@ fn owner(tx: &mut Tx<'_>, id: &str) -> Result<Option<TenantId>, StoreError> {
         },
         Some("alc") => match read::<AllocationId>(id) {
             Some(id) => allocations::get(tx, &id)?.map(|row| row.tenant_id),
+            None => None,
+        },
+        Some("wkl") => match read::<WorkloadId>(id) {
+            Some(id) => workloads::get(tx, &id)?.map(|row| row.tenant_id),
             None => None,
         },
         Some("opn") => match read::<OperationId>(id) {

@@ -1,15 +1,21 @@
 //! What clients were told, so that it can be held against the store: an acknowledged wish is there after any crash, an
 //! unknown one happened once or not at all, and a retry under the same key says which.
 
-use model::{AllocationId, ProjectId, TokenId};
+use model::{AllocationId, ProjectId, TokenId, WorkloadId};
 use std::collections::{BTreeMap, BTreeSet};
-use store::{allocations::AllocationRow, invariants::Violation, projects::ProjectRow, tokens::TokenRow};
+use store::{
+    allocations::AllocationRow, invariants::Violation, projects::ProjectRow, tokens::TokenRow, workloads::WorkloadRow,
+};
 
 /// What a client wished for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Kind {
     /// A launch, under a name that nobody else uses.
     Launch(String),
+    /// Several of one kind, to start together, under a name that nobody else uses.
+    Submit(String),
+    /// Taking that back.
+    Cancel(WorkloadId),
     /// Giving an allocation back.
     Release(AllocationId),
     /// A project, under a name that nobody else uses.
@@ -25,6 +31,8 @@ pub enum Kind {
 pub struct Promises {
     allocations: BTreeMap<AllocationId, String>,
     released: BTreeSet<AllocationId>,
+    workloads: BTreeMap<WorkloadId, String>,
+    cancelled: BTreeSet<WorkloadId>,
     projects: BTreeMap<ProjectId, String>,
     projects_deleted: BTreeSet<ProjectId>,
     tokens: BTreeMap<TokenId, String>,
@@ -38,6 +46,8 @@ pub struct Promises {
 pub struct Rows {
     /// Allocations.
     pub allocations: Vec<AllocationRow>,
+    /// What waits in queues, or did.
+    pub workloads: Vec<WorkloadRow>,
     /// Projects.
     pub projects: Vec<ProjectRow>,
     /// Tokens.
@@ -51,6 +61,12 @@ impl Promises {
         match kind {
             Kind::Launch(name) => {
                 id(&answer["subject_id"]).parse().map(|id| self.allocations.insert(id, name.clone())).ok();
+            }
+            Kind::Submit(name) => {
+                id(&answer["subject_id"]).parse().map(|id| self.workloads.insert(id, name.clone())).ok();
+            }
+            Kind::Cancel(workload_id) => {
+                self.cancelled.insert(workload_id.clone());
             }
             Kind::Release(allocation_id) => {
                 self.released.insert(allocation_id.clone());
@@ -67,7 +83,7 @@ impl Promises {
 
     /// A wish was refused for good.
     pub fn refused(&mut self, kind: &Kind) {
-        if let Kind::Launch(name) | Kind::ProjectCreate(name) | Kind::TokenCreate(name) = kind {
+        if let Kind::Launch(name) | Kind::Submit(name) | Kind::ProjectCreate(name) | Kind::TokenCreate(name) = kind {
             self.refused.insert(name.clone());
         }
     }
@@ -85,14 +101,16 @@ impl Promises {
     /// Every promise that the store does not keep.
     pub fn broken(&self, rows: &Rows) -> Vec<Violation> {
         let mut found = vec![];
-        self.check_allocations(&rows.allocations, &mut found);
+        self.check_allocations(rows, &mut found);
+        self.check_workloads(&rows.workloads, &mut found);
         self.check_projects(&rows.projects, &mut found);
         self.check_tokens(&rows.tokens, &mut found);
         found
     }
 
-    fn check_allocations(&self, rows: &[AllocationRow], found: &mut Vec<Violation>) {
-        let by_id: BTreeMap<&AllocationId, &AllocationRow> = rows.iter().map(|row| (&row.id, row)).collect();
+    fn check_allocations(&self, rows: &Rows, found: &mut Vec<Violation>) {
+        let by_id: BTreeMap<&AllocationId, &AllocationRow> =
+            rows.allocations.iter().map(|row| (&row.id, row)).collect();
         for (id, name) in &self.allocations {
             let row = by_id.get(id);
             if row.is_none_or(|row| row.name.as_str() != name) {
@@ -102,6 +120,27 @@ impl Promises {
         for id in &self.released {
             if by_id.get(id).is_none_or(|row| row.desired != model::allocation::Desired::Released) {
                 lost(found, id.as_str(), "the release of", id.as_str());
+            }
+        }
+        // Those that start together have one name, and so has one that was stopped and its successor.
+        let gangs: BTreeSet<&WorkloadId> = rows.workloads.iter().filter(|it| it.members > 1).map(|it| &it.id).collect();
+        let alone = |row: &&AllocationRow| {
+            row.recreated_from.is_none() && row.workload_id.as_ref().is_none_or(|id| !gangs.contains(id))
+        };
+        let named = rows.allocations.iter().filter(alone).map(|row| (row.id.as_str(), row.name.as_str()));
+        self.check_names(named, found);
+    }
+
+    fn check_workloads(&self, rows: &[WorkloadRow], found: &mut Vec<Violation>) {
+        let by_id: BTreeMap<&WorkloadId, &WorkloadRow> = rows.iter().map(|row| (&row.id, row)).collect();
+        for (id, name) in &self.workloads {
+            if by_id.get(id).is_none_or(|row| row.name.as_str() != name) {
+                lost(found, id.as_str(), "the submission of", name);
+            }
+        }
+        for id in &self.cancelled {
+            if by_id.get(id).is_none_or(|row| row.desired != model::allocation::Desired::Released) {
+                lost(found, id.as_str(), "the cancellation of", id.as_str());
             }
         }
         self.check_names(rows.iter().map(|row| (row.id.as_str(), row.name.as_str())), found);

@@ -1,14 +1,17 @@
 //! What it means that a world has come to rest: nothing moves any more, and what does not move has a reason.
 
 use model::{
+    WorkloadId,
     allocation::State as AllocationState,
     operation::OperationState,
     supply::{NodeState, SlotState},
     tenancy::State as TenancyState,
+    workload::State as WorkloadState,
 };
+use std::collections::BTreeSet;
 use store::{
     Db, Page, Scope, StoreError, Tx, allocations, audit, events, living::Life, nodes, operations, projects, slots,
-    tasks, tenants,
+    tasks, tenants, workloads,
 };
 
 /// Something that has not come to rest.
@@ -28,7 +31,7 @@ type Check = fn(&mut Tx<'_>) -> Result<Option<Unrest>, StoreError>;
 /// Looks for something in the store that has not come to rest.
 pub fn unrest(db: &Db) -> Result<Option<Unrest>, StoreError> {
     db.read(|tx| {
-        let checks: [Check; 5] = [numbering, supply, orders, wishes, tenancy];
+        let checks: [Check; 6] = [numbering, supply, orders, queues, wishes, tenancy];
         for check in checks {
             if let Some(unrest) = check(tx)? {
                 return Ok(Some(unrest));
@@ -82,6 +85,40 @@ fn orders(tx: &mut Tx<'_>) -> Result<Option<Unrest>, StoreError> {
     Ok(None)
 }
 
+// Whoever waits in a queue has been told why; whoever was admitted runs.
+fn queues(tx: &mut Tx<'_>) -> Result<Option<Unrest>, StoreError> {
+    for row in workloads::live(tx)? {
+        let wanted = row.desired == model::allocation::Desired::Running;
+        let rests = match row.state {
+            WorkloadState::Queued => wanted && row.wait.is_some(),
+            WorkloadState::Running => wanted,
+            _ => waits_for_operator(&row.life),
+        };
+        if !rests && !members_need_operator(tx, &row.id)? {
+            let (id, state, life) = (&row.id, row.state, &row.life);
+            return Ok(Some(Unrest::new(format!("workload {id} is {state} {life:?}"))));
+        }
+    }
+    Ok(None)
+}
+
+fn members_need_operator(tx: &mut Tx<'_>, id: &WorkloadId) -> Result<bool, StoreError> {
+    for member in workloads::members(tx, &BTreeSet::from([id.clone()]))? {
+        if allocations::get(tx, &member.allocation_id)?.is_some_and(|row| waits_for_operator(&row.life)) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+// A member of what waits in a queue rests when that does.
+fn queued(tx: &mut Tx<'_>, row: &allocations::AllocationRow) -> Result<bool, StoreError> {
+    let Some(id) = row.workload_id.as_ref().filter(|_| row.state == AllocationState::Requested) else {
+        return Ok(false);
+    };
+    Ok(workloads::get(tx, id)?.is_some_and(|row| row.state == WorkloadState::Queued))
+}
+
 fn wishes(tx: &mut Tx<'_>) -> Result<Option<Unrest>, StoreError> {
     let filter = allocations::AllocationFilter::default();
     for row in allocations::list(tx, &Scope::All, filter, Page::first(ROWS_MAX))? {
@@ -89,6 +126,9 @@ fn wishes(tx: &mut Tx<'_>) -> Result<Option<Unrest>, StoreError> {
             AllocationState::Running => row.desired == model::allocation::Desired::Running,
             state => state.is_terminal() || waits_for_operator(&row.life),
         };
+        if queued(tx, &row)? {
+            continue;
+        }
         if !rests {
             return Ok(Some(Unrest::new(format!("allocation {} is {} {:?}", row.id, row.state, row.life))));
         }

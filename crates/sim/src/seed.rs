@@ -1,4 +1,4 @@
-//! Fills a store with a [`Plan`]: catalogue, hosts, tenants, projects, members, and a token for each person.
+//! Fills a store with a [`Plan`]: catalogue, hosts, tenants, projects, queues, members, and a token for each person.
 //!
 //! Everything that the API can do is asked of the front door, by the operator, so that events and audit rows are the ones a
 //! person would have caused; only the first operator, the hosts and an image without bytes are put in directly. Doing it again adds nothing: what is
@@ -15,6 +15,7 @@ use model::{
     identity::{MemberRole, PlatformRole, Role, TokenScope},
     number::TokenLifetimeS,
     sku::CapacityShape,
+    supply::GpuModel,
     text::Email,
 };
 use serde::{Deserialize, Serialize};
@@ -102,6 +103,10 @@ pub struct Seeded {
     pub skus: BTreeMap<String, SkuId>,
 }
 
+/// The priority class of those who do not want to wait.
+pub const URGENT: &str = "urgent";
+const COHORT: &str = "everybody";
+
 /// A token for as long as one may live.
 const LIFETIME_S: i64 = TokenLifetimeS::MAX;
 
@@ -126,6 +131,7 @@ pub fn seed(db: &Db, door: &FrontDoor, ports: &Ports, plan: &Plan, known: &[Pers
         }
         tenants.push(seeded);
     }
+    desk.queues(plan, &tenants)?;
     Ok(Seeded { people, tenants, regions, skus })
 }
 
@@ -337,6 +343,36 @@ impl Desk<'_> {
             projects.insert(project.slug.to_owned(), id_of(&made, "id")?);
         }
         Ok(SeededTenant { slug: plan.slug.to_owned(), id, projects })
+    }
+
+    fn queues(&self, plan: &Plan, tenants: &[SeededTenant]) -> Result<(), SeedFault> {
+        let queues = &plan.queues;
+        let model = |model: &GpuModel| json!({ "slug": model, "gpu_model": model });
+        let quota = |model: &GpuModel| json!({ "flavor": model, "quotas": [{ "nominal": queues.nominal }] });
+        let groups = json!([{ "flavors": queues.gpu_models.iter().map(quota).collect::<Vec<_>>() }]);
+        let (mut cluster_queues, mut local_queues) = (vec![], vec![]);
+        for (tenant, project) in queues.projects {
+            let slug = format!("{tenant}-{project}");
+            cluster_queues.push(json!({
+                "slug": slug, "cohort": COHORT, "resource_groups": groups,
+                "notice_s": queues.notice_s, "grace_s": queues.grace_s, "min_run_s": queues.min_run_s,
+                "preemption": { "within_queue": "lower_priority", "reclaim_within_cohort": "any" },
+            }));
+            let id = tenants.iter().find(|seeded| seeded.slug == *tenant).and_then(|it| it.projects.get(*project));
+            local_queues.push(json!({ "project_id": id, "slug": project, "cluster_queue": slug, "default": true }));
+        }
+        let objects = json!({
+            "flavors": queues.gpu_models.iter().map(model).collect::<Vec<_>>(),
+            "priority_classes": [
+                { "slug": URGENT, "value": 100 },
+                { "slug": "normal", "value": 0, "default": true },
+                { "slug": "spare", "value": -100, "preempts": false },
+            ],
+            "cohorts": [{ "slug": COHORT }],
+            "cluster_queues": cluster_queues,
+            "local_queues": local_queues,
+        });
+        self.make("/api/v1/admin/governance/apply", &json!({ "governance": objects })).map(|_| ())
     }
 
     fn member(&self, tenant: &TenantPlan, plan: &MemberPlan, seeded: &SeededTenant) -> Result<Person, SeedFault> {
