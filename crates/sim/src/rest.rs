@@ -95,8 +95,8 @@ fn queues(tx: &mut Tx<'_>) -> Result<Option<Unrest>, StoreError> {
             _ => waits_for_operator(&row.life),
         };
         if !rests && !members_need_operator(tx, &row.id)? {
-            let (id, state, life) = (&row.id, row.state, &row.life);
-            return Ok(Some(Unrest::new(format!("workload {id} is {state} {life:?}"))));
+            let (id, state) = (&row.id, row.state);
+            return Ok(Some(Unrest::new(format!("workload {id} is {state} {row:?}"))));
         }
     }
     Ok(None)
