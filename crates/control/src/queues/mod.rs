@@ -299,7 +299,12 @@ impl Governor {
             evicting: matches!(row.state, State::Preempting | State::Stopping),
             local_usage: 0,
             elastic: None,
-            terms: Terms { max_run_s: max_run_s(&row), past: past(&row), ..Terms::default() },
+            terms: Terms {
+                max_run_s: max_run_s(&row),
+                run_s_min: self.run_s_min(&row),
+                past: past(&row),
+                ..Terms::default()
+            },
         };
         let place = self.scheduler.start(workload);
         self.running.insert(row.id.clone(), place);
@@ -325,6 +330,7 @@ impl Governor {
             bar: (row.gated || self.is_held(&row)).then_some(Bar::FailedChecks),
             may_not_preempt: row.if_unavailable == IfUnavailable::Refuse || !self.may_preempt(&row),
             max_run_s: max_run_s(&row),
+            run_s_min: self.run_s_min(&row),
             due_at: row.due.filter(|due| *due > now).map(seconds),
             past: past(&row),
             ..Pending::new(queue, waiting, shape)
@@ -333,6 +339,12 @@ impl Governor {
         self.waiting.insert(row.id.clone(), place);
         self.newcomers.insert(place);
         self.known.waiters.insert(place, Waiter { row, request, wishes });
+    }
+
+    // Of a queue that is gone the rules know.
+    fn run_s_min(&self, row: &WorkloadRow) -> Option<u32> {
+        let queue = self.governance.cluster_queues.iter().find(|queue| queue.slug == row.queue)?;
+        Some(u32::try_from(queue.min_run_s.get()).unwrap_or(u32::MAX))
     }
 
     fn is_held(&self, row: &WorkloadRow) -> bool {

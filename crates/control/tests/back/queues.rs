@@ -47,7 +47,7 @@ const OBJECTS: &str = r#"{
   "priority_classes": [{ "slug": "urgent", "value": 100 }],
   "cohorts": [{ "slug": "all" }],
   "cluster_queues": [
-    { "slug": "ours", "cohort": "all", "notice_s": 60, "grace_s": 30,
+    { "slug": "ours", "cohort": "all", "notice_s": 60, "grace_s": 45,
       "preemption": { "within_queue": "lower_priority", "reclaim_within_cohort": "any" },
       "resource_groups": [{ "flavors": [{ "flavor": "h200", "quotas": [{ "nominal": 4 }] }] }] },
     { "slug": "theirs", "cohort": "all", "notice_s": 60, "grace_s": 30,
@@ -64,6 +64,11 @@ const LARGE: &str = r#"{
   "cluster_queues": [{ "slug": "large",
     "resource_groups": [{ "flavors": [{ "flavor": "h200", "quotas": [{ "nominal": 16 }] }] }] }],
   "local_queues": [{ "project_id": "OURS", "slug": "large", "cluster_queue": "large" }]
+}"#;
+
+const QUICK: &str = r#"{
+  "cluster_queues": [{ "slug": "quick", "min_run_s": 30, "preemption": { "within_queue": "lower_priority" },
+    "resource_groups": [{ "flavors": [{ "flavor": "h200", "quotas": [{ "nominal": 4 }] }] }] }]
 }"#;
 
 impl Two {
@@ -395,6 +400,8 @@ fn each_guest_is_told_once_and_the_order_to_stop_it_comes_after_that() {
         for (notice, release) in two.notices(&members).iter().zip(two.orders(&members, TaskKind::SliceVmRelease)) {
             assert_eq!(notice.allocation_id(), release.allocation_id());
             assert!(release.fence > notice.fence, "{:?} after {:?}", release.fence, notice.fence);
+            let TaskInput::SliceVmRelease(input) = &release.input else { panic!("{release:?}") };
+            assert_eq!(input.grace_s, Some(two.told(&gang)[0].grace_s), "as its owner was told");
         }
         assert_eq!(two.orders(&members, TaskKind::SliceVmRelease).len(), 2);
         two.world.check_history();
@@ -480,6 +487,29 @@ fn a_host_that_is_heard_again_in_time_tells_its_guest_after_all() {
             two.world.settle();
         }
         assert_eq!(two.notices(&members).len(), 1);
+    });
+}
+
+#[test]
+fn each_queue_says_how_long_its_work_is_left_alone() {
+    both_engines(|db| {
+        let mut two = Two::new(db, 2);
+        two.govern(QUICK);
+        let (ours, quick) = (two.ours.clone(), Side { queue: "quick", ..two.ours.clone() });
+        let (usual, short) = (two.submit(&ours, 1, 8, 0), two.submit(&quick, 1, 4, 0));
+        two.work();
+        assert_eq!((two.state(&usual), two.state(&short)), (State::Running, State::Running));
+        let told = |two: &Two| (two.told(&usual).len(), two.told(&short).len());
+        for side in [&ours, &quick] {
+            two.submit(side, 1, 4, 100);
+        }
+        two.world.settle();
+        assert_eq!(told(&two), (0, 0));
+        two.later_s(40);
+        assert_eq!(told(&two), (0, 1), "the queue's own half minute is over");
+        two.later_s(600);
+        assert_eq!(told(&two), (1, 1), "and so are the usual ten minutes");
+        two.world.check_history();
     });
 }
 

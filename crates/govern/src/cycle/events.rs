@@ -145,6 +145,7 @@ impl Scheduler {
         Some(self.submit(Pending {
             may_not_preempt: terms.may_not_preempt,
             max_run_s: terms.max_run_s,
+            run_s_min: terms.run_s_min,
             due_at: (wait_s > 0).then(|| now.saturating_add(i64::from(wait_s))),
             past,
             ..Pending::new(queue, waiting, terms.shape?)

@@ -316,10 +316,10 @@ pub struct ClusterQueue {
     /// How long work is warned before it has to stop.
     #[serde(default = "a_minute")]
     pub notice_s: NoticeS,
-    /// How long work may take to stop after that, before it is made to.
+    /// How long its guests may take to stop in order after that, before they are cut off.
     #[serde(default = "half_a_minute")]
     pub grace_s: NoticeS,
-    /// How long work runs at least before it may be stopped for others of the queue.
+    /// How long work has its quota at least before it may be stopped for others. Who wants back what it lent waits for nobody.
     #[serde(default = "ten_minutes")]
     pub min_run_s: MinRunS,
 }
