@@ -14,7 +14,9 @@ use crate::{
 };
 use guest::{
     identity::GuestUse,
-    machine::{self, Machines, Remains, State, StopBudget, StopProgress, StopStep, next_stop_step, processes_with_uuid},
+    machine::{
+        self, Machines, Remains, State, StopBudget, StopProgress, StopStep, next_stop_step, processes_with_uuid,
+    },
 };
 use model::{
     AllocationId,

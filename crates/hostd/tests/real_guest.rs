@@ -316,7 +316,9 @@ fn not_wanted(world: &World, place: &Place) {
     let ended = world.client().provision(&place.allocation, slots, &guest(world, "two"), waiting);
     assert!(matches!(ended, Err(ClientFault::NotWanted)), "{ended:?}");
     // The next ask waits for the other to let go, and finds what it left.
-    assert!(world.client().stop(&place.allocation, slots, None, Waiting::quietly()).unwrap().contains("no process runs it"));
+    assert!(
+        world.client().stop(&place.allocation, slots, None, Waiting::quietly()).unwrap().contains("no process runs it")
+    );
     assert_eq!(world.client().guests().unwrap().len(), 1, "only the other guest is left");
 }
 

@@ -461,8 +461,12 @@ mod tests {
     }
 
     fn provision(host: &SimHost, effect: &Effect) -> Result<GuestSeen, HostFault> {
-        let order =
-            GuestOrder { allocation_id: effect.allocation_id.clone(), slots: effect.given.clone(), guest: None, grace_s: None };
+        let order = GuestOrder {
+            allocation_id: effect.allocation_id.clone(),
+            slots: effect.given.clone(),
+            guest: None,
+            grace_s: None,
+        };
         host.provision(effect, &order, &Alone)
     }
 

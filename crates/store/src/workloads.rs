@@ -10,7 +10,7 @@ use model::allocation::{self, Desired};
 use model::event::{Change as What, Noun};
 use model::sku::CapacityShape;
 use model::text::{DisplayName, Slug};
-use model::workload::{IfUnavailable, State};
+use model::workload::{Hardware, IfUnavailable, State};
 use model::{AllocationId, NodeId, ProjectId, RegionId, SkuId, TenantId, Timestamp, WorkloadId};
 
 use crate::living::{Life, Seen, life_columns, look_at_once, wait_ends};
@@ -40,8 +40,10 @@ pub struct WorkloadRow {
     pub priority: i64,
     /// How many members it has.
     pub members: i64,
-    /// What was bought.
+    /// What was bought; where a hardware profile was named, what it was admitted as last, or is first to be.
     pub sku_id: SkuId,
+    /// What may serve it, where a hardware profile was named.
+    pub hardware: Option<Hardware>,
     /// Where.
     pub region_id: RegionId,
     /// In which form.
@@ -118,8 +120,10 @@ pub struct WorkloadNew<'a> {
     pub priority: i64,
     /// How many members it has.
     pub members: i64,
-    /// What is bought.
+    /// What is bought, or is first to be.
     pub sku_id: &'a SkuId,
+    /// What may serve it, where a hardware profile was named.
+    pub hardware: Option<&'a Hardware>,
     /// Where.
     pub region_id: &'a RegionId,
     /// In which form.
@@ -139,6 +143,8 @@ pub struct Entering<'a> {
     pub state: State,
     /// For `admitted`: the flavor whose quota it uses. `None` leaves what is there while quota is held.
     pub flavor: Option<&'a str>,
+    /// For `admitted`: what is bought. `None` leaves what is there.
+    pub sku_id: Option<&'a SkuId>,
     /// For `admitted`: how many of its GPUs its queue borrows. Of no meaning for other states.
     pub borrowed_gpus: i64,
     /// Why.
@@ -182,7 +188,7 @@ macro_rules! selected {
             "w.members, w.sku_id, w.region_id, w.shape, w.gpu_count, w.if_unavailable, w.max_run_s, w.desired, w.state, ",
             life_columns!("w"),
             ", w.queued_us, w.due_us, w.stops, w.gated, w.flavor, w.borrowed_gpus, w.admitted_us, w.wait, w.wait_us, ",
-            "w.version, w.created_us FROM workloads w"
+            "w.version, w.created_us, w.hardware FROM workloads w"
         )
     };
 }
@@ -203,8 +209,8 @@ macro_rules! given {
 
 const INSERT: &str = "INSERT INTO workloads (id, tenant_id, project_id, name, local_queue, queue, priority_class, priority, \
     members, sku_id, region_id, shape, gpu_count, if_unavailable, max_run_s, desired, state, state_since_us, look_us, \
-    queued_us, version, created_us, live_local_queue, live_queue) \
-    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $18, $18, 1, $18, $5, $6)";
+    queued_us, version, created_us, live_local_queue, live_queue, hardware) \
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $18, $18, 1, $18, $5, $6, $19)";
 const GET: &str = concat!(selected!(), " WHERE w.id = $1");
 const GET_SCOPED: &str =
     concat!(selected!(), " WHERE w.id = $1 AND ", opened_by_membership!("w.tenant_id", "w.project_id", "$2", "$3"));
@@ -255,6 +261,7 @@ static ENTER: BulkUpdate = BulkUpdate {
         ("stops", Kind::Int),
         ("live_local_queue", Kind::Text),
         ("live_queue", Kind::Text),
+        ("sku_id", Kind::Text),
     ],
     also: concat!("wait = NULL, wait_us = NULL, ", wait_ends!()),
 };
@@ -290,12 +297,19 @@ fn read(row: &Row) -> Result<WorkloadRow, StoreError> {
         wait_at: row.opt_timestamp(33)?,
         version: row.int(34)?,
         created: row.timestamp(35)?,
+        hardware: row.opt_text(36)?.map(|text| read_hardware(row, text)).transpose()?,
     })
+}
+
+fn read_hardware(row: &Row, text: &str) -> Result<Hardware, StoreError> {
+    serde_json::from_str(text).map_err(|error| row.corrupt(36, &error.to_string()))
 }
 
 /// Records a wish for capacity: `queued`, wanted `running`.
 pub fn insert(tx: &mut Tx<'_>, stamp: &mut Stamp<'_>, new: WorkloadNew<'_>) -> Result<(), StoreError> {
     let state = State::Queued.as_str();
+    let hardware = new.hardware.map(serde_json::to_string).transpose();
+    let hardware = hardware.map_err(|error| StoreError::Other(error.to_string()))?;
     let params = [
         new.id.into(),
         new.tenant_id.into(),
@@ -315,6 +329,7 @@ pub fn insert(tx: &mut Tx<'_>, stamp: &mut Stamp<'_>, new: WorkloadNew<'_>) -> R
         Desired::Running.as_str().into(),
         state.into(),
         stamp.now.into(),
+        hardware.as_deref().into(),
     ];
     let change = Change::of(Noun::Workload, What::Created, new.id.as_str(), 1)
         .within(Some(new.tenant_id), Some(new.project_id))
@@ -417,7 +432,7 @@ pub fn requeue(
     due: Option<Timestamp>,
     reason: Option<&str>,
 ) -> Result<i64, StoreError> {
-    let entering = Entering { state: State::Queued, flavor: None, borrowed_gpus: 0, reason };
+    let entering = Entering { state: State::Queued, flavor: None, sku_id: None, borrowed_gpus: 0, reason };
     let again = Move { due, stops: workload.stops.saturating_add(1), ..Move::new(workload, entering) };
     moved(tx, stamp, &[again])?;
     Ok(workload.version + 1)
@@ -431,7 +446,8 @@ pub(crate) fn preempt(
     reason: &str,
     detail: &str,
 ) -> Result<i64, StoreError> {
-    let entering = Entering { state: State::Preempting, flavor: None, borrowed_gpus: 0, reason: Some(reason) };
+    let entering =
+        Entering { state: State::Preempting, flavor: None, sku_id: None, borrowed_gpus: 0, reason: Some(reason) };
     let told = Move { what: What::Preempted, detail: Some(detail), ..Move::new(workload, entering) };
     moved(tx, stamp, &[told])?;
     Ok(workload.version + 1)
@@ -452,7 +468,7 @@ impl<'a> Move<'a> {
         Self { workload, entering, what: What::StateChanged, detail: None, due: None, stops: workload.stops }
     }
 
-    fn values(&self, now: Timestamp) -> [Value; 12] {
+    fn values(&self, now: Timestamp) -> [Value; 13] {
         let Self { workload, entering, .. } = self;
         let (holds, lives) = (entering.state.holds_quota(), !entering.state.is_terminal());
         let flavor = entering.flavor.or(workload.flavor.as_ref().map(Slug::as_str)).filter(|_| holds);
@@ -470,6 +486,7 @@ impl<'a> Move<'a> {
             self.stops.into(),
             lives.then(|| workload.local_queue.as_str()).into(),
             lives.then(|| workload.queue.as_str()).into(),
+            entering.sku_id.unwrap_or(&workload.sku_id).into(),
         ]
     }
 

@@ -58,8 +58,8 @@ impl Applier {
         if governor.is_idle(leader.now) {
             return Ok(false);
         }
-        let Outcome { admitted, told, waits } = governor.cycle(snapshot, leader.now);
-        let goes_on = !admitted.is_empty();
+        let Outcome { admitted, told, waits, unfinished } = governor.cycle(snapshot, leader.now);
+        let goes_on = unfinished || !admitted.is_empty();
         let as_decided = self.admit(leader, admitted, turn)?;
         let capped = std::mem::take(&mut self.capped);
         queues::hold_back(leader, capped)?;

@@ -125,7 +125,8 @@ impl Living for Workloads {
             let due = now.plus_seconds(back_off_s(row.stops));
             workloads::requeue(tx, stamp, row, Some(due), Some(reason(looked, state)))?;
         } else {
-            let entering = Entering { state, flavor: None, borrowed_gpus: 0, reason: Some(reason(looked, state)) };
+            let reason = Some(reason(looked, state));
+            let entering = Entering { state, flavor: None, sku_id: None, borrowed_gpus: 0, reason };
             workloads::enter(tx, stamp, row, entering)?;
         }
         let error = error(state).as_ref().map(write_json).transpose()?;

@@ -38,6 +38,8 @@ use govern::{
 use model::{
     AllocationId, PoolId, Timestamp, WorkloadId,
     governance::{Governance, Ordering, Stop},
+    supply::GpuModel,
+    text::Slug,
     workload::{IfUnavailable, PreemptionRule, State},
 };
 use store::{placing::WishRow, workloads::WorkloadRow};
@@ -61,6 +63,8 @@ struct Waiter {
     row: WorkloadRow,
     request: Request,
     wishes: Vec<WishRow>,
+    // Where several flavors would do: the GPUs of each.
+    models: BTreeMap<Slug, GpuModel>,
 }
 
 /// One that holds quota.
@@ -80,7 +84,12 @@ struct Known {
 
 impl Tenancy for Known {
     fn request(&self, asked: &Placing<'_>) -> Option<Request> {
-        let mut request = self.waiters.get(&asked.pending)?.request.clone();
+        let waiter = self.waiters.get(&asked.pending)?;
+        let mut request = waiter.request.clone();
+        if waiter.row.hardware.is_some() {
+            let (flavor, _) = flavor_of(asked.assignment)?;
+            request.gpu_model = *waiter.models.get(&self.names.flavor(flavor)?.slug)?;
+        }
         if let Some(pool) = pool_of(&self.names, asked.assignment)? {
             request.pool_id = Some(pool);
         }
@@ -130,7 +139,7 @@ pub(crate) struct Admitted {
     pub(crate) pool_id: Option<PoolId>,
     /// What of it is borrowed.
     pub(crate) borrowed_gpus: i64,
-    /// Its members' wishes.
+    /// Its members' wishes, with what each is sold as.
     pub(crate) wishes: Vec<WishRow>,
 }
 
@@ -168,6 +177,8 @@ pub(crate) struct Outcome {
     pub(crate) admitted: Vec<Admitted>,
     pub(crate) told: Vec<Told>,
     pub(crate) waits: Vec<Waits>,
+    /// Not all flavors that would do were looked at: the next cycle goes on with them.
+    pub(crate) unfinished: bool,
 }
 
 /// The book, and who is in it.
@@ -318,7 +329,10 @@ impl Governor {
         }
         let Some(request) = rows.request(&wishes) else { return };
         let Some(queue) = self.known.names.queue(&row.queue) else { return };
-        let pod_set = self.known.names.pod_set(&request, u32::try_from(row.members).unwrap_or(u32::MAX));
+        let members = u32::try_from(row.members).unwrap_or(u32::MAX);
+        let pod_set = self.known.names.pod_set(&request, members, row.hardware.as_ref());
+        let choices = row.hardware.iter().flat_map(|hardware| &hardware.choices);
+        let models = choices.filter_map(|it| Some((it.flavor.clone(), rows.gpu_model(&it.sku_id)?))).collect();
         let shape = self.scheduler.shape(std::slice::from_ref(&pod_set));
         let waiting = Waiting {
             local_usage: 0,
@@ -338,7 +352,7 @@ impl Governor {
         let place = self.scheduler.submit(pending);
         self.waiting.insert(row.id.clone(), place);
         self.newcomers.insert(place);
-        self.known.waiters.insert(place, Waiter { row, request, wishes });
+        self.known.waiters.insert(place, Waiter { row, request, wishes, models });
     }
 
     // Of a queue that is gone the rules know.
@@ -485,6 +499,10 @@ impl Governor {
                 }
                 self.hears(&waiter, decision, outcome);
             }
+            // As long as there are flavors to look at, nobody knows whether it waits.
+            Verdict::Waiting { .. } if self.scheduler.book().progress(decision.pending).is_some() => {
+                outcome.unfinished = true;
+            }
             Verdict::Waiting { .. } => self.hears(&waiter, decision, outcome),
         }
     }
@@ -502,12 +520,19 @@ impl Governor {
         let queue = self.scheduler.running().get(place)?.queue;
         let own = tree.quota(queue, what).nominal;
         let over = self.scheduler.usage().of(queue, what).minus(later(what)).minus(own).or_zero().units();
+        let flavor = &names.flavor(flavor)?.slug;
+        // From now on it is what it is sold as.
+        let mut wishes = waiter.wishes.clone();
+        if let Some(hardware) = &waiter.row.hardware {
+            let sku_id = hardware.sku_of(flavor)?;
+            wishes.iter_mut().for_each(|wish| wish.sku_id.clone_from(sku_id));
+        }
         Some(Admitted {
             row: waiter.row.clone(),
-            flavor: names.flavor(flavor)?.slug.to_string(),
+            flavor: flavor.to_string(),
             pool_id: pool_of(names, assignment)?,
             borrowed_gpus: over.min(waiter.row.gpus()),
-            wishes: waiter.wishes.clone(),
+            wishes,
         })
     }
 
@@ -581,8 +606,8 @@ impl Governor {
         let mut forecast = Forecast::default();
         self.scheduler.places_changed();
         for _ in 0..CYCLES_AHEAD_MAX {
-            let Outcome { admitted, told, waits } = self.cycle(snapshot, now);
-            let news = !admitted.is_empty() || !told.is_empty();
+            let Outcome { admitted, told, waits, unfinished } = self.cycle(snapshot, now);
+            let news = unfinished || !admitted.is_empty() || !told.is_empty();
             for one in admitted {
                 forecast.waits.remove(&one.row.id);
                 forecast.starts.insert(one.row.id.clone(), one.row);

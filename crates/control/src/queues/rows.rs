@@ -6,13 +6,13 @@ use std::{
 };
 
 use engine::Request;
-use model::{AllocationId, PoolId, SkuId, WorkloadId, governance::Governance, text::Slug};
+use model::{AllocationId, PoolId, SkuId, WorkloadId, governance::Governance, supply::GpuModel, text::Slug};
 use store::{
     StoreError, Tx, events, governance, placing,
     placing::WishRow,
     pools,
     scope::Page,
-    skus::SkuRow,
+    skus::{self, SkuRow},
     workloads::{self, Member, WorkloadRow},
 };
 
@@ -76,6 +76,12 @@ fn fill(tx: &mut Tx<'_>, mut rows: Rows, found: Vec<WorkloadRow>) -> Result<Rows
     rows.members = workloads::members(tx, &ids(true))?;
     rows.wishes = placing::wishes_of(tx, &ids(false))?;
     rows.skus = placing::grounds(tx, &rows.wishes)?.skus;
+    let choices = found.iter().filter_map(|row| row.hardware.as_ref()).flat_map(|hardware| &hardware.choices);
+    let unknown: BTreeSet<&SkuId> = choices.map(|it| &it.sku_id).filter(|id| !rows.skus.contains_key(id)).collect();
+    if !unknown.is_empty() {
+        let read = skus::of_ids(tx, unknown.into_iter())?;
+        rows.skus.extend(read.into_iter().map(|sku| (sku.id.clone(), Arc::new(sku))));
+    }
     rows.workloads = found;
     Ok(rows)
 }
@@ -99,6 +105,11 @@ impl Rows {
             }
         }
         all
+    }
+
+    /// The GPUs of a SKU.
+    pub(super) fn gpu_model(&self, sku: &SkuId) -> Option<GpuModel> {
+        self.skus.get(sku).map(|sku| sku.gpu_model)
     }
 
     /// What each of these asks for. Members of one workload ask for the same.

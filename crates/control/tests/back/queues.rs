@@ -4,22 +4,24 @@
 use std::sync::Arc;
 
 use api::node_plane::ToControl;
+use control::applier::ClaimSnapshot;
 use model::{
-    AllocationId, GovernedId, PreemptionId, ProjectId, TenantId, WorkloadId,
+    AllocationId, GovernedId, PreemptionId, ProjectId, SkuId, TenantId, WorkloadId,
     allocation::{self, AllocationTerms},
-    governance::Governance,
+    governance::{Governance, Toleration},
     notice::{NoticeSeen, StopReason},
     sku::CapacityShape,
-    supply::SlotState,
+    supply::{GpuModel, SlotState},
     task::{Task, TaskFailure, TaskInput, TaskKind, TaskResult},
-    workload::{IfUnavailable, PreemptionRule, State},
+    workload::{Hardware, HardwareChoice, IfUnavailable, PreemptionRule, State},
 };
 use store::{
     Db, Page,
     allocations::{self, AllocationNew},
-    governance, preemptions,
+    claims, governance, preemptions,
     preemptions::{PreemptionNew, PreemptionRow},
     projects::{self, ProjectNew},
+    skus::{self, SkuTerms},
     tasks::TaskRow,
     tenants,
     testing::both_engines,
@@ -69,6 +71,18 @@ const LARGE: &str = r#"{
 const QUICK: &str = r#"{
   "cluster_queues": [{ "slug": "quick", "min_run_s": 30, "preemption": { "within_queue": "lower_priority" },
     "resource_groups": [{ "flavors": [{ "flavor": "h200", "quotas": [{ "nominal": 4 }] }] }] }]
+}"#;
+
+const ANY: &str = r#"{
+  "flavors": [
+    { "slug": "a100", "gpu_model": "a100-sxm", "speed_milli": 400 },
+    { "slug": "kept", "gpu_model": "h200-sxm", "taints": [{ "key": "kept-for", "value": "vision", "effect": "no_schedule" }] }
+  ],
+  "cluster_queues": [
+    { "slug": "any", "resource_groups": [{ "flavors": [
+      { "flavor": "a100", "quotas": [{ "nominal": 4 }] }, { "flavor": "h200", "quotas": [{ "nominal": 4 }] }] }] },
+    { "slug": "kept", "resource_groups": [{ "flavors": [{ "flavor": "kept", "quotas": [{ "nominal": 4 }] }] }] }
+  ]
 }"#;
 
 impl Two {
@@ -121,8 +135,44 @@ impl Two {
     }
 
     fn submit_with(&self, side: &Side, members: i64, gpus: i64, priority: i64, or: IfUnavailable) -> WorkloadId {
+        self.submit_as(side, members, (gpus, priority), or, None)
+    }
+
+    /// What is sold of the other GPUs, of which there is no node.
+    fn other_sku(&self) -> SkuId {
+        let id = SkuId::from_parts(self.world.clock_now(), self.world.ports.id_bits());
+        let made = id.clone();
+        self.world
+            .write(move |tx, stamp| {
+                let terms = SkuTerms {
+                    name: "A100".parse().unwrap(),
+                    gpu_counts: vec![1, 2, 4],
+                    profile: None,
+                    vcpus_per_gpu: 16,
+                    memory_mib_per_gpu: 100_000,
+                    price_micros_per_gpu_hour: 1_000_000,
+                    enabled: true,
+                };
+                let slice = (CapacityShape::GpuSlice, GpuModel::A100Sxm);
+                skus::insert(tx, stamp, &made, &"a100-slice".parse().unwrap(), slice, &terms)
+            })
+            .unwrap();
+        id
+    }
+
+    fn submit_as(
+        &self,
+        side: &Side,
+        members: i64,
+        (gpus, priority): (i64, i64),
+        or: IfUnavailable,
+        hardware: Option<Hardware>,
+    ) -> WorkloadId {
         let id = WorkloadId::from_parts(self.world.clock_now(), self.world.ports.id_bits());
         let (made, side, sku, region) = (id.clone(), side.clone(), self.world.sku.clone(), self.world.region.clone());
+        // As long as it waits, it is the first that would do.
+        let first = hardware.as_ref().and_then(|it| it.choices.first()).map(|it| it.sku_id.clone());
+        let sku = first.unwrap_or(sku);
         self.world
             .write(move |tx, stamp| {
                 let name = "train".parse().unwrap();
@@ -137,6 +187,7 @@ impl Two {
                     priority,
                     members,
                     sku_id: &sku,
+                    hardware: hardware.as_ref(),
                     region_id: &region,
                     shape: CapacityShape::GpuSlice,
                     gpu_count: gpus,
@@ -509,6 +560,75 @@ fn each_queue_says_how_long_its_work_is_left_alone() {
         assert_eq!(told(&two), (0, 1), "the queue's own half minute is over");
         two.later_s(600);
         assert_eq!(told(&two), (1, 1), "and so are the usual ten minutes");
+        two.world.check_history();
+    });
+}
+
+fn choice(flavor: &str, sku_id: &SkuId) -> HardwareChoice {
+    HardwareChoice { flavor: flavor.parse().unwrap(), sku_id: sku_id.clone() }
+}
+
+#[test]
+fn any_gpu_is_served_by_the_flavor_that_has_a_place_and_sold_as_that() {
+    both_engines(|db| {
+        let mut two = Two::new(db, 1);
+        two.govern(ANY);
+        let (any, other) = (Side { queue: "any", ..two.ours.clone() }, two.other_sku());
+        let choices = vec![choice("a100", &other), choice("h200", &two.world.sku)];
+        let hardware = Hardware { profile: "any-gpu".parse().unwrap(), choices, tolerations: vec![] };
+        let submit =
+            |two: &Two| two.submit_as(&any, 2, (2, 0), IfUnavailable::Queue, Some(hardware.clone()));
+        let first = submit(&two);
+        assert_eq!(two.workload(&first).sku_id, other);
+        two.work();
+        let row = two.workload(&first);
+        assert_eq!((row.state, &row.sku_id), (State::Running, &two.world.sku), "there are no others");
+        assert_eq!(row.flavor, Some("h200".parse().unwrap()));
+        for member in two.members(&first) {
+            let (asked, claimed) = (member.clone(), member);
+            let allocation = two.world.read(move |tx| allocations::get(tx, &asked)).unwrap();
+            assert_eq!(allocation.sku_id, two.world.sku);
+            let claims = two.world.read(move |tx| claims::of_allocation(tx, &claimed));
+            let sold: Vec<ClaimSnapshot> =
+                claims.iter().map(|claim| serde_json::from_str(&claim.snapshot).unwrap()).collect();
+            assert!(sold.iter().all(|sold| sold.price_micros_per_gpu_hour == 3_000_000), "{sold:?}");
+        }
+        // Quota of the one and places of the other do not make a place; who waits hears what was tried.
+        let second = submit(&two);
+        two.work();
+        assert_eq!(two.state(&second), State::Queued);
+        let wait: serde_json::Value = serde_json::from_str(&two.workload(&second).wait.unwrap()).unwrap();
+        let tried: Vec<_> = wait["tried"].as_array().unwrap().iter().map(|it| it["flavor"].clone()).collect();
+        assert!(tried.contains(&"h200".into()) || tried.contains(&"a100".into()), "{wait:#}");
+        two.world.check_history();
+    });
+}
+
+#[test]
+fn a_tainted_flavor_is_for_those_who_put_up_with_it() {
+    both_engines(|db| {
+        let mut two = Two::new(db, 1);
+        two.govern(ANY);
+        let kept = Side { queue: "kept", ..two.ours.clone() };
+        let choices = vec![choice("kept", &two.world.sku)];
+        let mut hardware = Hardware { profile: "kept".parse().unwrap(), choices, tolerations: vec![] };
+        let plain = two.submit(&kept, 1, 1, 0);
+        let without = two.submit_as(&kept, 1, (1, 0), IfUnavailable::Queue, Some(hardware.clone()));
+        let tolerates = |value: &str| Toleration {
+            key: "kept-for".parse().unwrap(),
+            value: Some(value.parse().unwrap()),
+            effect: None,
+        };
+        hardware.tolerations = vec![tolerates("speech")];
+        let other = two.submit_as(&kept, 1, (1, 0), IfUnavailable::Queue, Some(hardware.clone()));
+        hardware.tolerations.push(tolerates("vision"));
+        let with = two.submit_as(&kept, 1, (1, 0), IfUnavailable::Queue, Some(hardware));
+        two.work();
+        for waits in [&plain, &without, &other] {
+            assert_eq!(two.wait_code(waits).as_deref(), Some("no_matching_flavor"));
+        }
+        let row = two.workload(&with);
+        assert_eq!((row.state, row.flavor), (State::Running, Some("kept".parse().unwrap())));
         two.world.check_history();
     });
 }

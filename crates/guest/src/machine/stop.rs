@@ -178,8 +178,10 @@ mod tests {
 
     #[test]
     fn a_guest_has_as_long_as_it_was_promised() {
-        let (seen, since) =
-            (Remains { machine: Some(State::Running), processes: vec![9] }, StopProgress { asked_at: Some(at(100)), destroyed_at: None });
+        let (seen, since) = (
+            Remains { machine: Some(State::Running), processes: vec![9] },
+            StopProgress { asked_at: Some(at(100)), destroyed_at: None },
+        );
         let step = |grace_s, now| next_stop_step(&seen, &since, at(now), &BUDGET.within(grace_s));
         assert_eq!(step(None, 159), StopStep::Wait { until: at(160) });
         assert_eq!((step(Some(90), 189), step(Some(90), 190)), (StopStep::Wait { until: at(190) }, StopStep::Destroy));

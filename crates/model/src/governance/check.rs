@@ -220,6 +220,7 @@ impl<'a> Looking<'a> {
     fn profile(&mut self, profile: &super::HardwareProfile) {
         let identity = Object::HardwareProfile(profile.clone()).identity();
         self.must_have(&identity, "/flavors", profile.flavors.len(), 0, 64);
+        self.must_have(&identity, "/tolerations", profile.tolerations.len(), 0, 8);
         for (at, flavor) in profile.flavors.iter().enumerate() {
             let there = self.names.flavors.contains(flavor);
             self.must_exist(&identity, format!("/flavors/{at}"), Kind::Flavor, flavor, there);

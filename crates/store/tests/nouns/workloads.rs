@@ -34,6 +34,7 @@ pub fn submitted(db: &Db, site: &Site, members: i64, priority: i64) -> WorkloadI
             priority,
             members,
             sku_id: &site.sku_id,
+            hardware: None,
             region_id: &site.region_id,
             shape: CapacityShape::GpuSlice,
             gpu_count: 1,
@@ -76,7 +77,12 @@ fn entered(db: &Db, row: &WorkloadRow, state: State, flavor: Option<&'static str
     let row = row.clone();
     let borrowed_gpus = i64::from(flavor.is_some());
     write(db, move |tx, stamp| {
-        workloads::enter(tx, stamp, &row, Entering { state, flavor, borrowed_gpus, reason: Some("a test") })
+        workloads::enter(
+            tx,
+            stamp,
+            &row,
+            Entering { state, flavor, sku_id: None, borrowed_gpus, reason: Some("a test") },
+        )
     })
 }
 
