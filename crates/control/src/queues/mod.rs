@@ -20,7 +20,7 @@ mod words;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use api::queue::{ExplanationView, QueueUseView};
+use api::queue::{ExplanationView, FlavorTriedView, QueueUseView};
 use engine::Request;
 use govern::{
     amount::Amount,
@@ -80,6 +80,8 @@ struct Known {
     names: Names,
     waiters: HashMap<PendingIx, Waiter>,
     holders: HashMap<WorkloadIx, Holder>,
+    // Flavors that a search has looked at and that is not over.
+    tried: HashMap<PendingIx, Vec<FlavorTriedView>>,
 }
 
 impl Tenancy for Known {
@@ -280,6 +282,7 @@ impl Governor {
     fn forget(&mut self, id: &WorkloadId) {
         if let Some(place) = self.waiting.remove(id) {
             self.newcomers.remove(&place);
+            self.known.tried.remove(&place);
             self.scheduler.cancel(place);
             self.known.waiters.remove(&place);
         }
@@ -487,6 +490,7 @@ impl Governor {
                 let Some(admitted) = self.admitted(&waiter, *workload, assignment, later) else { return };
                 self.waiting.remove(&waiter.row.id);
                 self.known.waiters.remove(&decision.pending);
+                self.known.tried.remove(&decision.pending);
                 self.running.insert(waiter.row.id.clone(), *workload);
                 let allocations = waiter.wishes.iter().map(|wish| wish.id.clone()).collect();
                 self.known.holders.insert(*workload, Holder { row: waiter.row, allocations });
@@ -501,6 +505,8 @@ impl Governor {
             }
             // As long as there are flavors to look at, nobody knows whether it waits.
             Verdict::Waiting { .. } if self.scheduler.book().progress(decision.pending).is_some() => {
+                let tried = words::tried(&self.known, Some(&decision.verdict));
+                self.known.tried.entry(decision.pending).or_default().extend(tried);
                 outcome.unfinished = true;
             }
             Verdict::Waiting { .. } => self.hears(&waiter, decision, outcome),
@@ -559,11 +565,12 @@ impl Governor {
     }
 
     // Somebody does not get it now, and hears why.
-    fn hears(&self, waiter: &Waiter, decision: &Decision, outcome: &mut Outcome) {
+    fn hears(&mut self, waiter: &Waiter, decision: &Decision, outcome: &mut Outcome) {
         let found = words::pending(&self.scheduler, &self.known, decision.pending, Some(&decision.verdict), None);
         let Some(mut wait) = found else { return };
         // Where it stands moves with every other one; who asks is told then.
         (wait.position, wait.of) = (None, None);
+        words::tried_before(&mut wait, self.known.tried.remove(&decision.pending).unwrap_or_default());
         let refused = (waiter.row.if_unavailable == IfUnavailable::Refuse).then(|| waiter.wishes.clone());
         outcome.waits.push(Waits { row: waiter.row.clone(), wait, refused });
     }
@@ -598,7 +605,12 @@ impl Governor {
         let alike = |decision: &&Decision| class_of(&self.scheduler, decision.pending) == class;
         let found = decisions.iter().find(own).or_else(|| decisions.iter().find(alike));
         let verdict = found.map(|decision| &decision.verdict);
-        words::pending(&self.scheduler, &self.known, place, verdict, starts.get(&place).copied())
+        let mut told = words::pending(&self.scheduler, &self.known, place, verdict, starts.get(&place).copied())?;
+        // One look may be at the first flavor only; what was written down is of a whole search.
+        let written = self.known.waiters.get(&place).and_then(|waiter| waiter.row.wait.as_deref());
+        let written: Option<ExplanationView> = written.and_then(|wait| serde_json::from_str(wait).ok());
+        words::tried_before(&mut told, written.map(|wait| wait.tried).unwrap_or_default());
+        Some(told)
     }
 
     /// What would become of everybody under other objects. Nothing is kept of it.

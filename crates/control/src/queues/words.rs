@@ -69,8 +69,21 @@ pub(super) fn pending(
     Some(ExplanationView { tried: tried(known, last), ..view(known, &found, to) })
 }
 
-// The flavors that a verdict looked at.
-fn tried(known: &Known, last: Option<&Verdict>) -> Vec<FlavorTriedView> {
+/// Adds flavors that were tried before, as far as they were not tried again.
+pub(super) fn tried_before(wait: &mut ExplanationView, before: Vec<FlavorTriedView>) {
+    let mut all: Vec<FlavorTriedView> = vec![];
+    let again = std::mem::take(&mut wait.tried);
+    let earlier = before.into_iter().filter(|one| again.iter().all(|other| other.flavor != one.flavor));
+    for one in earlier.chain(again.iter().cloned()) {
+        if all.iter().all(|known| known.flavor != one.flavor) {
+            all.push(one);
+        }
+    }
+    wait.tried = all;
+}
+
+/// The flavors that a verdict looked at.
+pub(super) fn tried(known: &Known, last: Option<&Verdict>) -> Vec<FlavorTriedView> {
     let assignment = match last {
         Some(Verdict::Admitted { assignment, .. } | Verdict::Preempting { assignment, .. }) => Some(assignment),
         Some(Verdict::Waiting { assignment, .. }) => assignment.as_ref(),
