@@ -69,8 +69,8 @@ impl Past {
         if now.saturating_sub(self.stops_since) < i64::from(window_s) { self.stops } else { 0 }
     }
 
-    // One more stop for others.
-    pub(crate) fn stopped(&mut self, now: i64, window_s: u32, by: u64) {
+    /// One more stop for others.
+    pub fn stopped(&mut self, now: i64, window_s: u32, by: u64) {
         let before = self.stops_at(now, window_s);
         if before == 0 {
             self.stops_since = now;

@@ -66,6 +66,8 @@ pub struct WorkloadRow {
     pub due: Option<Timestamp>,
     /// How often it was stopped and queued again.
     pub stops: i64,
+    /// How often it was stopped for others of late, and for whom.
+    pub recent: Recent,
     /// An admission gate is closed.
     pub gated: bool,
     /// The flavor whose quota it uses.
@@ -97,6 +99,28 @@ impl WorkloadRow {
         Change::of(Noun::Workload, what, self.id.as_str(), self.version + 1)
             .within(Some(&self.tenant_id), Some(&self.project_id))
     }
+}
+
+/// What a workload went through of late: what protects it from being stopped for others again and again.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Recent {
+    /// How often it was stopped for others since the first of these stops.
+    pub stops: i64,
+    /// When that was.
+    pub since: Option<Timestamp>,
+    /// For whom it was stopped last, as long as it waits for its next run.
+    pub displaced_by: Option<WorkloadId>,
+}
+
+/// How a workload goes back to its queue.
+#[derive(Debug, Clone)]
+pub struct Returning<'a> {
+    /// Not to be admitted before.
+    pub due: Option<Timestamp>,
+    /// What it went through of late, with this stop.
+    pub recent: Recent,
+    /// Why.
+    pub reason: Option<&'a str>,
 }
 
 /// A workload to record.
@@ -188,7 +212,7 @@ macro_rules! selected {
             "w.members, w.sku_id, w.region_id, w.shape, w.gpu_count, w.if_unavailable, w.max_run_s, w.desired, w.state, ",
             life_columns!("w"),
             ", w.queued_us, w.due_us, w.stops, w.gated, w.flavor, w.borrowed_gpus, w.admitted_us, w.wait, w.wait_us, ",
-            "w.version, w.created_us, w.hardware FROM workloads w"
+            "w.version, w.created_us, w.hardware, w.recent_stops, w.recent_stops_us, w.displaced_by FROM workloads w"
         )
     };
 }
@@ -262,6 +286,9 @@ static ENTER: BulkUpdate = BulkUpdate {
         ("live_local_queue", Kind::Text),
         ("live_queue", Kind::Text),
         ("sku_id", Kind::Text),
+        ("recent_stops", Kind::Int),
+        ("recent_stops_us", Kind::Int),
+        ("displaced_by", Kind::Text),
     ],
     also: concat!("wait = NULL, wait_us = NULL, ", wait_ends!()),
 };
@@ -298,6 +325,7 @@ fn read(row: &Row) -> Result<WorkloadRow, StoreError> {
         version: row.int(34)?,
         created: row.timestamp(35)?,
         hardware: row.opt_text(36)?.map(|text| read_hardware(row, text)).transpose()?,
+        recent: Recent { stops: row.int(37)?, since: row.opt_timestamp(38)?, displaced_by: row.opt_parse(39)? },
     })
 }
 
@@ -423,17 +451,18 @@ pub fn enter_all(
     moved(tx, stamp, &moves)
 }
 
-/// Puts a workload whose members are gone back to its place in the queue, not to be admitted before `due`. Answers the
-/// new version.
+/// Puts a workload whose members are gone back to its place in the queue. Answers the new version.
 pub fn requeue(
     tx: &mut Tx<'_>,
     stamp: &mut Stamp<'_>,
     workload: &WorkloadRow,
-    due: Option<Timestamp>,
-    reason: Option<&str>,
+    returning: &Returning<'_>,
 ) -> Result<i64, StoreError> {
+    let Returning { due, recent, reason } = returning;
+    let (due, reason) = (*due, *reason);
     let entering = Entering { state: State::Queued, flavor: None, sku_id: None, borrowed_gpus: 0, reason };
-    let again = Move { due, stops: workload.stops.saturating_add(1), ..Move::new(workload, entering) };
+    let stops = workload.stops.saturating_add(1);
+    let again = Move { due, stops, recent, ..Move::new(workload, entering) };
     moved(tx, stamp, &[again])?;
     Ok(workload.version + 1)
 }
@@ -461,14 +490,16 @@ struct Move<'a> {
     detail: Option<&'a str>,
     due: Option<Timestamp>,
     stops: i64,
+    recent: &'a Recent,
 }
 
 impl<'a> Move<'a> {
     fn new(workload: &'a WorkloadRow, entering: Entering<'a>) -> Self {
-        Self { workload, entering, what: What::StateChanged, detail: None, due: None, stops: workload.stops }
+        let (what, stops, recent) = (What::StateChanged, workload.stops, &workload.recent);
+        Self { workload, entering, what, detail: None, due: None, stops, recent }
     }
 
-    fn values(&self, now: Timestamp) -> [Value; 13] {
+    fn values(&self, now: Timestamp) -> [Value; 16] {
         let Self { workload, entering, .. } = self;
         let (holds, lives) = (entering.state.holds_quota(), !entering.state.is_terminal());
         let flavor = entering.flavor.or(workload.flavor.as_ref().map(Slug::as_str)).filter(|_| holds);
@@ -487,6 +518,9 @@ impl<'a> Move<'a> {
             lives.then(|| workload.local_queue.as_str()).into(),
             lives.then(|| workload.queue.as_str()).into(),
             entering.sku_id.unwrap_or(&workload.sku_id).into(),
+            self.recent.stops.into(),
+            self.recent.since.into(),
+            self.recent.displaced_by.as_ref().filter(|_| !holds).into(),
         ]
     }
 

@@ -14,6 +14,7 @@
 
 mod estate;
 mod floor;
+mod past;
 mod rows;
 mod tell;
 mod words;
@@ -33,7 +34,7 @@ use govern::{
     order::{Order, Waiting},
     preempt::{FairStrategies, PreemptionRules, Reason, Victim},
     tree::{FlavorResource, NodeIx},
-    workload::{Cause, Past, Terms, Workload, WorkloadIx},
+    workload::{Cause, Terms, Workload, WorkloadIx},
 };
 use model::{
     AllocationId, PoolId, Timestamp, WorkloadId,
@@ -45,6 +46,7 @@ use model::{
 use store::{placing::WishRow, workloads::WorkloadRow};
 
 pub(crate) use estate::Names;
+pub(crate) use past::returning;
 pub(crate) use rows::{Rows, news, read, read_some};
 pub(crate) use tell::{Wrote, hold_back, write};
 
@@ -316,7 +318,7 @@ impl Governor {
             terms: Terms {
                 max_run_s: max_run_s(&row),
                 run_s_min: self.run_s_min(&row),
-                past: past(&row),
+                past: past::past(&row, None),
                 ..Terms::default()
             },
         };
@@ -337,6 +339,7 @@ impl Governor {
         let choices = row.hardware.iter().flat_map(|hardware| &hardware.choices);
         let models = choices.filter_map(|it| Some((it.flavor.clone(), rows.gpu_model(&it.sku_id)?))).collect();
         let shape = self.scheduler.shape(std::slice::from_ref(&pod_set));
+        let displaced_by = row.recent.displaced_by.as_ref().map(|by| self.identity(by));
         let waiting = Waiting {
             local_usage: 0,
             priority: row.priority,
@@ -349,7 +352,7 @@ impl Governor {
             max_run_s: max_run_s(&row),
             run_s_min: self.run_s_min(&row),
             due_at: row.due.filter(|due| *due > now).map(seconds),
-            past: past(&row),
+            past: past::past(&row, displaced_by),
             ..Pending::new(queue, waiting, shape)
         };
         let place = self.scheduler.submit(pending);
@@ -657,12 +660,6 @@ pub(crate) struct Forecast {
 
 fn max_run_s(row: &WorkloadRow) -> Option<u32> {
     row.max_run_s.map(|seconds| u32::try_from(seconds).unwrap_or(u32::MAX))
-}
-
-// The window of stops begins, as far as a row tells, when the workload last changed its state.
-fn past(row: &WorkloadRow) -> Past {
-    let stops = u32::try_from(row.stops).unwrap_or(u32::MAX);
-    Past { stops, stops_since: seconds(row.life.state_since), returns: stops, displaced_by: None }
 }
 
 /// Whole seconds of a moment.

@@ -354,6 +354,10 @@ fn what_was_lent_comes_back_when_its_owner_asks_and_the_borrower_comes_again() {
         assert_eq!(two.state(&first), State::Running, "who is within its own is never stopped for others");
         let again = two.workload(&lent);
         assert_eq!((again.state, again.stops, again.flavor), (State::Queued, 1, None));
+        let gone = two.told(&lent)[0].gone.unwrap();
+        assert_eq!(again.due, Some(gone.plus_seconds(10)), "the engine's first back-off");
+        assert_eq!((again.recent.stops, &again.recent.displaced_by), (1, &Some(owner.clone())));
+        assert!(again.recent.since.is_some_and(|since| gone.micros_since(since) < 1_000_000));
         assert_eq!(two.world.slots_in(SlotState::InUse), 8);
         assert_eq!(two.world.active_claims(), 8);
         // Nothing moves any more, however long one waits: nobody may take what is the owner's.
