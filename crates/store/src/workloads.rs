@@ -17,7 +17,7 @@ use crate::living::{Life, Seen, life_columns, look_at_once, wait_ends};
 use crate::record::{self, Change, Stamp};
 use crate::scope::{Page, Scope, opened_by_membership};
 use crate::value::keys;
-use crate::{Batch, BulkUpdate, Kind, Row, StoreError, Tx, Value};
+use crate::{Batch, BulkInsert, BulkUpdate, Kind, Row, StoreError, Tx, Value};
 
 /// One workload.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -186,6 +186,25 @@ pub struct WorkloadFilter<'a> {
     pub state: Option<State>,
 }
 
+/// One time that a workload held quota, and gave it back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RunRow {
+    /// Whose it was.
+    pub project_id: ProjectId,
+    /// Through which queue of the project.
+    pub local_queue: Slug,
+    /// Whose quota.
+    pub queue: Slug,
+    /// Of which flavor.
+    pub flavor: Slug,
+    /// How many GPUs.
+    pub gpus: i64,
+    /// From when.
+    pub from: Timestamp,
+    /// Until when.
+    pub to: Timestamp,
+}
+
 /// One allocation of a workload: that lives, or that ended and was not launched again.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Member {
@@ -270,6 +289,23 @@ const DUE: &str = "UPDATE workloads SET due_us = $3, version = version + 1 WHERE
 const PRIORITY: &str = "UPDATE workloads SET priority_class = $3, priority = $4, version = version + 1 \
     WHERE id = $1 AND version = $2";
 const GATE: &str = "UPDATE workloads SET gated = $3, version = version + 1 WHERE id = $1 AND version = $2";
+
+const RUNS: &str = "SELECT r.project_id, r.local_queue, r.queue, r.flavor, r.gpus, r.from_us, r.to_us FROM workload_runs r \
+    WHERE r.queue = $1 AND r.to_us > $2 ORDER BY r.workload_id, r.from_us";
+
+static RUN: BulkInsert = BulkInsert {
+    table: "workload_runs",
+    columns: &[
+        ("workload_id", Kind::Text),
+        ("project_id", Kind::Text),
+        ("local_queue", Kind::Text),
+        ("queue", Kind::Text),
+        ("flavor", Kind::Text),
+        ("gpus", Kind::Int),
+        ("from_us", Kind::Int),
+        ("to_us", Kind::Int),
+    ],
+};
 
 static ENTER: BulkUpdate = BulkUpdate {
     table: "workloads",
@@ -547,7 +583,46 @@ fn moved(tx: &mut Tx<'_>, stamp: &mut Stamp<'_>, moves: &[Move<'_>]) -> Result<(
         rows.push(a_move.values(stamp.now));
     }
     let changes: Vec<Change<'_>> = moves.iter().map(Move::change).collect();
-    record::changed_all(tx, stamp, &rows, &changes)
+    record::changed_all(tx, stamp, &rows, &changes)?;
+    write_runs(tx, moves, stamp.now)
+}
+
+/// Writes down how long those had quota that give it back.
+fn write_runs(tx: &mut Tx<'_>, moves: &[Move<'_>], now: Timestamp) -> Result<(), StoreError> {
+    let mut runs = Batch::insert(&RUN);
+    for Move { workload, entering, .. } in moves {
+        let (Some(flavor), Some(from)) = (&workload.flavor, workload.admitted) else { continue };
+        if entering.state.holds_quota() {
+            continue;
+        }
+        runs.push([
+            (&workload.id).into(),
+            (&workload.project_id).into(),
+            workload.local_queue.as_str().into(),
+            workload.queue.as_str().into(),
+            flavor.as_str().into(),
+            workload.gpus().into(),
+            from.into(),
+            now.max(from).into(),
+        ]);
+    }
+    tx.post_bulk(&runs)
+}
+
+/// Who held quota of a cluster queue and gave it back after a moment.
+pub fn runs_since(tx: &mut Tx<'_>, queue: &Slug, since: Timestamp) -> Result<Vec<RunRow>, StoreError> {
+    let read = |row: &Row| {
+        Ok(RunRow {
+            project_id: row.parse(0)?,
+            local_queue: row.parse(1)?,
+            queue: row.parse(2)?,
+            flavor: row.parse(3)?,
+            gpus: row.int(4)?,
+            from: row.timestamp(5)?,
+            to: row.timestamp(6)?,
+        })
+    };
+    tx.query(RUNS, &[queue.as_str().into(), since.into()])?.iter().map(read).collect()
 }
 
 /// Writes down why a workload waits, as JSON with a `code`. Only another code than before is a change that is told;

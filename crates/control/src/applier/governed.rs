@@ -92,7 +92,8 @@ impl Applier {
     }
 
     fn read_book(&mut self, leader: &Leader) -> Result<(), StoreError> {
-        let rows = leader.read(queues::read)?;
+        let now = leader.now;
+        let rows = leader.read(move |tx| queues::read(tx, now))?;
         match Governor::new(rows, leader.now) {
             Ok(governor) => self.governor = Some((leader.guard.epoch, governor)),
             // The store lets no such objects in; without a book nothing is admitted, and nothing is stopped.

@@ -294,7 +294,8 @@ const fn effect(effect: governance::TaintEffect) -> Effect {
     }
 }
 
-fn weight(milli: WeightMilli) -> Weight {
+/// A weight as the engine counts it.
+pub(super) fn weight(milli: WeightMilli) -> Weight {
     Weight::from_nano(u64::try_from(milli.get()).unwrap_or(0).saturating_mul(1_000_000))
 }
 

@@ -14,6 +14,7 @@
 
 mod estate;
 mod floor;
+mod lately;
 mod past;
 mod rows;
 mod tell;
@@ -53,6 +54,7 @@ pub(crate) use tell::{Wrote, hold_back, write};
 use crate::snapshot::Snapshot;
 use estate::Counted;
 use floor::{PictureFloor, Tenancy};
+use lately::Lately;
 
 /// How our own cycles go about it: fair shares, and everything beyond the models.
 pub(crate) fn profile() -> Profile {
@@ -205,6 +207,7 @@ pub(crate) struct Governor {
     verdicts: HashMap<Class, Verdict>,
     // From then on other quotas count.
     quotas_until: Option<i64>,
+    lately: Lately,
 }
 
 impl Governor {
@@ -223,6 +226,7 @@ impl Governor {
             newcomers: BTreeSet::new(),
             verdicts: HashMap::new(),
             quotas_until: until,
+            lately: Lately::new(rows.runs.clone()),
         };
         governor.line_up();
         governor.adopt(rows, now);
@@ -271,6 +275,11 @@ impl Governor {
         let mut members = rows.members();
         let mut wishes = rows.wishes();
         for row in all {
+            let held = self.running.get(&row.id).and_then(|place| self.known.holders.get(place));
+            if let Some(before) = held.filter(|_| !row.state.holds_quota()).map(|holder| holder.row.clone()) {
+                self.lately.ended(&before, row.life.state_since);
+            }
+            self.lately.changed();
             self.forget(&row.id);
             let (members, wishes) = (members.remove(&row.id), wishes.remove(&row.id));
             if row.state.holds_quota() {
@@ -437,6 +446,7 @@ impl Governor {
 
     /// One cycle on the picture, which is left as it was.
     pub(crate) fn cycle(&mut self, snapshot: &mut Snapshot, now: Timestamp) -> Outcome {
+        self.count_usage(now);
         let mut outcome = Outcome::default();
         let drained: Vec<Holder> = self.drained().cloned().collect();
         for holder in drained {
@@ -493,6 +503,7 @@ impl Governor {
                 let Some(admitted) = self.admitted(&waiter, *workload, assignment, later) else { return };
                 self.waiting.remove(&waiter.row.id);
                 self.known.waiters.remove(&decision.pending);
+                self.lately.changed();
                 self.known.tried.remove(&decision.pending);
                 self.running.insert(waiter.row.id.clone(), *workload);
                 let allocations = waiter.wishes.iter().map(|wish| wish.id.clone()).collect();

@@ -6,16 +6,17 @@ use std::{
 };
 
 use engine::Request;
-use model::{AllocationId, PoolId, SkuId, WorkloadId, governance::Governance, supply::GpuModel, text::Slug};
+use model::{AllocationId, PoolId, SkuId, Timestamp, WorkloadId, governance::Governance, supply::GpuModel, text::Slug};
 use store::{
     StoreError, Tx, events, governance, placing,
     placing::WishRow,
     pools,
     scope::Page,
     skus::{self, SkuRow},
-    workloads::{self, Member, WorkloadRow},
+    workloads::{self, Member, RunRow, WorkloadRow},
 };
 
+use super::lately;
 use crate::applier;
 
 /// Rows that were true together.
@@ -29,6 +30,8 @@ pub(crate) struct Rows {
     members: Vec<Member>,
     wishes: Vec<WishRow>,
     skus: BTreeMap<SkuId, Arc<SkuRow>>,
+    /// Who held quota and gave it back, in queues where that counts.
+    pub(super) runs: Vec<RunRow>,
 }
 
 /// What was committed since somebody last looked.
@@ -52,12 +55,13 @@ pub(crate) fn news(tx: &mut Tx<'_>, after: i64) -> Result<News, StoreError> {
 const POOLS_MAX: i64 = 10_000;
 
 /// Everything.
-pub(crate) fn read(tx: &mut Tx<'_>) -> Result<Rows, StoreError> {
+pub(crate) fn read(tx: &mut Tx<'_>, now: Timestamp) -> Result<Rows, StoreError> {
     let head = events::head(tx)?;
     let objects = governance::all(tx)?;
     let (version, governance) = (objects.version, objects.governance());
     let pools = pools::list(tx, None, Page::first(POOLS_MAX))?.into_iter().map(|pool| (pool.slug, pool.id)).collect();
-    let rows = Rows { version, head, governance, pools, ..Rows::default() };
+    let runs = lately::read(tx, &governance, now)?;
+    let rows = Rows { version, head, governance, pools, runs, ..Rows::default() };
     let live = workloads::live(tx)?;
     fill(tx, rows, live)
 }

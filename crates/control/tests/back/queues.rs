@@ -85,6 +85,13 @@ const ANY: &str = r#"{
   ]
 }"#;
 
+const COUNTED: &str = r#"{
+  "cluster_queues": [{ "slug": "counted", "usage_half_life_s": 3600, "ordering": "strict_fifo",
+    "resource_groups": [{ "flavors": [{ "flavor": "h200", "quotas": [{ "nominal": 4 }] }] }] }],
+  "local_queues": [{ "project_id": "OURS", "slug": "counted", "cluster_queue": "counted" },
+    { "project_id": "THEIRS", "slug": "counted", "cluster_queue": "counted" }]
+}"#;
+
 impl Two {
     fn new(db: Db, nodes: usize) -> Self {
         let mut world = World::new(db, nodes);
@@ -635,6 +642,38 @@ fn a_tainted_flavor_is_for_those_who_put_up_with_it() {
         assert_eq!((row.state, row.flavor), (State::Running, Some("kept".parse().unwrap())));
         two.world.check_history();
     });
+}
+
+#[test]
+fn who_used_less_of_late_comes_first_also_under_a_new_leader() {
+    for restarts in [false, true] {
+        both_engines(move |db| {
+            let mut two = Two::new(db, 1);
+            two.govern(COUNTED);
+            let (ours, theirs) =
+                (Side { queue: "counted", ..two.ours.clone() }, Side { queue: "counted", ..two.theirs.clone() });
+            let ran = two.submit(&ours, 1, 4, 0);
+            two.work();
+            assert_eq!(two.state(&ran), State::Running);
+            two.later_s(1800);
+            // One of ours, with a higher priority and first in the line, and one of theirs.
+            let (again, other) = (two.submit(&ours, 1, 4, 100), two.submit(&theirs, 1, 4, 0));
+            two.work();
+            let own = ran.clone();
+            two.world
+                .write(move |tx, stamp| {
+                    let row = workloads::get(tx, &own)?.unwrap();
+                    workloads::wish(tx, stamp, &row, allocation::Desired::Released, None)
+                })
+                .unwrap();
+            if restarts {
+                two.world.restart();
+            }
+            two.later_s(60);
+            assert_eq!((two.state(&again), two.state(&other)), (State::Queued, State::Running), "{restarts}");
+            two.world.check_history();
+        });
+    }
 }
 
 #[test]

@@ -175,6 +175,20 @@ impl Scheduler {
         self.book.change(place, |pending| pending.waiting.priority = priority);
     }
 
+    /// The local queue of a workload that waits has used so much of late.
+    pub fn set_local_usage(&mut self, place: PendingIx, used: u64) {
+        if self.book.get(place).is_some_and(|pending| pending.waiting.local_usage != used) {
+            self.book.change(place, |pending| pending.waiting.local_usage = used);
+        }
+    }
+
+    /// The same for one that runs.
+    pub fn set_running_local_usage(&mut self, place: WorkloadIx, used: u64) {
+        if self.running.get(place).is_some_and(|workload| workload.local_usage != used) {
+            self.running.update(place, |workload| workload.local_usage = used);
+        }
+    }
+
     /// A workload that runs has another priority now. A lower one may be taken by those who wait.
     pub fn set_running_priority(&mut self, place: WorkloadIx, priority: i64) {
         let Some(workload) = self.running.get(place) else { return };

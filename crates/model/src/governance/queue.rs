@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::{not_null, optional_where_defaulted, within};
 use crate::{
     ProjectId, TenantId,
-    number::{MinRunS, MinuteOfDay, NoticeS, Priority, Quantity, UtcOffsetMinutes, WeightMilli},
+    number::{HalfLifeS, MinRunS, MinuteOfDay, NoticeS, Priority, Quantity, UtcOffsetMinutes, WeightMilli},
     text::Slug,
 };
 
@@ -322,6 +322,10 @@ pub struct ClusterQueue {
     /// How long work has its quota at least before it may be stopped for others. Who wants back what it lent waits for nobody.
     #[serde(default = "ten_minutes")]
     pub min_run_s: MinRunS,
+    /// When given, local queues that used less of late, for their weight, come before others that lead here, whatever the
+    /// priority of their work, and work of those that used most gives way first. What was used counts half after so long.
+    #[serde(default, deserialize_with = "not_null", skip_serializing_if = "Option::is_none")]
+    pub usage_half_life_s: Option<HalfLifeS>,
 }
 
 /// A project's way into a queue with quota.
@@ -341,7 +345,7 @@ pub struct LocalQueue {
     /// Whether it is stopped.
     #[serde(default = "not_stopped")]
     pub stop: Stop,
-    /// How much it counts against others that lead to the same queue, in thousandths.
+    /// How much it counts against others that lead to the same queue, in thousandths, where that queue counts what was used.
     #[serde(default = "one")]
     pub weight_milli: WeightMilli,
 }

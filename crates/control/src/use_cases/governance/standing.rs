@@ -17,7 +17,7 @@ fn unreadable(why: String) -> Refusal {
 }
 
 fn governor(ctx: &mut Ctx<'_, '_>) -> Result<Governor, Refusal> {
-    let rows = queues::read(ctx.tx)?;
+    let rows = queues::read(ctx.tx, ctx.now())?;
     Governor::new(rows, ctx.now()).map_err(unreadable)
 }
 
@@ -44,7 +44,7 @@ pub(super) fn simulate(
     let body = input.body;
     let changing = Changing::begin(ctx, Wanted::Document { document: body.governance, prune: body.prune })?;
     changing.refuse_unless_fitting()?;
-    let rows = queues::read(ctx.tx)?;
+    let rows = queues::read(ctx.tx, ctx.now())?;
     let mut picture = snapshot::load(ctx.tx, ctx.config.lab)?;
     let mut changed = rows.clone();
     changed.governance = changing.after().clone();
