@@ -20,3 +20,5 @@ CREATE TABLE workload_runs (
   CHECK (to_us >= from_us)
 );
 CREATE INDEX workload_runs_by_queue ON workload_runs (queue, to_us);
+
+CREATE INDEX preemptions_for ON preemptions (by_workload_id, id) WHERE by_workload_id IS NOT NULL;

@@ -91,7 +91,7 @@ impl Applier {
         Ok(())
     }
 
-    fn read_book(&mut self, leader: &Leader) -> Result<(), StoreError> {
+    pub(super) fn read_book(&mut self, leader: &Leader) -> Result<(), StoreError> {
         let now = leader.now;
         let rows = leader.read(move |tx| queues::read(tx, now))?;
         match Governor::new(rows, leader.now) {

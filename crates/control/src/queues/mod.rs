@@ -14,6 +14,7 @@
 
 mod estate;
 mod floor;
+mod kept;
 mod lately;
 mod past;
 mod rows;
@@ -54,6 +55,7 @@ pub(crate) use tell::{Wrote, hold_back, write};
 use crate::snapshot::Snapshot;
 use estate::Counted;
 use floor::{PictureFloor, Tenancy};
+use kept::MadeFree;
 use lately::Lately;
 
 /// How our own cycles go about it: fair shares, and everything beyond the models.
@@ -208,6 +210,7 @@ pub(crate) struct Governor {
     // From then on other quotas count.
     quotas_until: Option<i64>,
     lately: Lately,
+    made_free: MadeFree,
 }
 
 impl Governor {
@@ -227,6 +230,7 @@ impl Governor {
             verdicts: HashMap::new(),
             quotas_until: until,
             lately: Lately::new(rows.runs.clone()),
+            made_free: MadeFree::new(&rows.told),
         };
         governor.line_up();
         governor.adopt(rows, now);
@@ -476,7 +480,7 @@ impl Governor {
             if let Some(class) = class_of(&self.scheduler, decision.pending) {
                 self.verdicts.insert(class, decision.verdict.clone());
             }
-            self.take_over(&decision, later, &mut outcome);
+            self.take_over(&decision, now, later, &mut outcome);
         }
         self.join_others(&mut outcome);
         outcome
@@ -496,7 +500,13 @@ impl Governor {
         }
     }
 
-    fn take_over(&mut self, decision: &Decision, later: impl Fn(FlavorResource) -> Amount, outcome: &mut Outcome) {
+    fn take_over(
+        &mut self,
+        decision: &Decision,
+        now: Timestamp,
+        later: impl Fn(FlavorResource) -> Amount,
+        outcome: &mut Outcome,
+    ) {
         let Some(waiter) = self.known.waiters.get(&decision.pending).cloned() else { return };
         match &decision.verdict {
             Verdict::Admitted { workload, assignment } => {
@@ -510,9 +520,14 @@ impl Governor {
                 self.known.holders.insert(*workload, Holder { row: waiter.row, allocations });
                 outcome.admitted.push(admitted);
             }
-            Verdict::Preempting { victims, .. } => {
+            Verdict::Preempting { victims, assignment } => {
+                let asked = self.known.asked(decision.pending, assignment);
                 for victim in victims {
                     let told = self.victim(&waiter, victim);
+                    if let Some(told) = &told {
+                        let gone = now.plus_seconds(told.notice_s.saturating_add(told.grace_s));
+                        self.made_free.add(&waiter.row.id, &told.row.id, gone, asked.clone());
+                    }
                     outcome.told.extend(told);
                 }
                 self.hears(&waiter, decision, outcome);

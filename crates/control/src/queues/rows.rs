@@ -11,6 +11,7 @@ use store::{
     StoreError, Tx, events, governance, placing,
     placing::WishRow,
     pools,
+    preemptions::{self, PreemptionRow},
     scope::Page,
     skus::{self, SkuRow},
     workloads::{self, Member, RunRow, WorkloadRow},
@@ -32,6 +33,8 @@ pub(crate) struct Rows {
     skus: BTreeMap<SkuId, Arc<SkuRow>>,
     /// Who held quota and gave it back, in queues where that counts.
     pub(super) runs: Vec<RunRow>,
+    /// Who was told to go for somebody who still waits.
+    pub(super) told: Vec<PreemptionRow>,
 }
 
 /// What was committed since somebody last looked.
@@ -61,7 +64,8 @@ pub(crate) fn read(tx: &mut Tx<'_>, now: Timestamp) -> Result<Rows, StoreError> 
     let (version, governance) = (objects.version, objects.governance());
     let pools = pools::list(tx, None, Page::first(POOLS_MAX))?.into_iter().map(|pool| (pool.slug, pool.id)).collect();
     let runs = lately::read(tx, &governance, now)?;
-    let rows = Rows { version, head, governance, pools, runs, ..Rows::default() };
+    let told = preemptions::for_waiting(tx)?;
+    let rows = Rows { version, head, governance, pools, runs, told, ..Rows::default() };
     let live = workloads::live(tx)?;
     fill(tx, rows, live)
 }

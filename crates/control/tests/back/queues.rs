@@ -677,6 +677,40 @@ fn who_used_less_of_late_comes_first_also_under_a_new_leader() {
 }
 
 #[test]
+fn what_is_made_free_for_one_is_not_given_to_another_who_asks_without_a_queue() {
+    for restarts in [false, true] {
+        both_engines(move |db| {
+            let mut two = Two::new(db, 1);
+            two.govern(&QUICK.replace(r#""nominal": 4"#, r#""nominal": 8"#).replace(r#""min_run_s": 30"#, r#""min_run_s": 0"#));
+            let quick = Side { queue: "quick", ..two.ours.clone() };
+            let (first, second) = (two.submit(&quick, 1, 4, 0), two.submit(&quick, 1, 4, 0));
+            two.work();
+            two.later_s(1);
+            let urgent = two.submit(&quick, 1, 8, 100);
+            two.world.settle();
+            assert_eq!((two.state(&first), two.state(&second)), (State::Preempting, State::Preempting));
+            // One of both has saved its work, and is gone before the other.
+            let members = two.members(&first);
+            let of_first = |task: &Task| task.input.allocation_id().is_some_and(|id| members.contains(id));
+            let told = two.offered().into_iter().find(|(_, task)| of_first(task)).unwrap();
+            two.says(&told, true);
+            two.work();
+            assert_eq!((two.state(&first), two.state(&second)), (State::Queued, State::Preempting));
+            assert_eq!(two.world.slots_in(SlotState::Available), 4);
+            if restarts {
+                two.world.restart();
+            }
+            let (wish, _) = two.world.launch(4);
+            two.work();
+            assert_eq!(two.world.allocation(&wish).state, allocation::State::Refused, "they are kept");
+            two.later_s(70);
+            assert_eq!(two.state(&urgent), State::Running);
+            two.world.check_history();
+        });
+    }
+}
+
+#[test]
 fn a_leader_that_starts_anew_decides_the_same() {
     both_engines(|db| {
         let mut two = Two::new(db, 1);
