@@ -31,7 +31,7 @@ use govern::{
         self, Decision, Placing, Profile, Scheduler, Verdict,
         book::{Bar, Pending, PendingIx, ShapeIx, Strategy, Where},
     },
-    explain,
+    explain::{self, Ahead},
     flavors::{Assignment, FlavorIx},
     order::{Order, Waiting},
     preempt::{FairStrategies, PreemptionRules, Reason, Victim},
@@ -620,19 +620,15 @@ impl Governor {
             return words::running(&self.scheduler, &self.known, *place);
         }
         let place = *self.waiting.get(id)?;
-        let starts = {
+        self.count_usage(now);
+        let Ahead { next, starts } = {
             let mut floor = PictureFloor::new(snapshot, &self.known);
-            explain::starts(&self.scheduler, seconds(now), CYCLES_AHEAD_MAX, &mut floor)
-        };
-        let decisions = {
-            let mut ahead = self.scheduler.clone();
-            let mut floor = PictureFloor::new(snapshot, &self.known);
-            ahead.step(seconds(now), &mut floor)
+            explain::ahead(&self.scheduler, seconds(now), CYCLES_AHEAD_MAX, &mut floor)
         };
         let class = class_of(&self.scheduler, place);
         let own = |decision: &&Decision| decision.pending == place;
         let alike = |decision: &&Decision| class_of(&self.scheduler, decision.pending) == class;
-        let found = decisions.iter().find(own).or_else(|| decisions.iter().find(alike));
+        let found = next.iter().find(own).or_else(|| next.iter().find(alike));
         let verdict = found.map(|decision| &decision.verdict);
         let mut told = words::pending(&self.scheduler, &self.known, place, verdict, starts.get(&place).copied())?;
         // One look may be at the first flavor only; what was written down is of a whole search.
