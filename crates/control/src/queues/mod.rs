@@ -241,10 +241,9 @@ impl Governor {
         for queue in &self.governance.cluster_queues {
             let Some(node) = self.known.names.queue(&queue.slug) else { continue };
             let (strategy, order) = match queue.ordering {
-                Ordering::StrictFifo => (Strategy::Strict, Order::PriorityThenAge),
+                Ordering::StrictFifo | Ordering::Priority => (Strategy::Strict, Order::PriorityThenAge),
                 Ordering::BestEffortFifo => (Strategy::BestEffort, Order::PriorityThenAge),
                 Ordering::Lifo => (Strategy::BestEffort, Order::NewestFirst),
-                Ordering::Priority => (Strategy::Strict, Order::PriorityThenAge),
             };
             self.scheduler.set_queue(node, strategy, order);
             // Those who have to go are told here, one by one.

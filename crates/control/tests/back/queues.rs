@@ -711,6 +711,34 @@ fn what_is_made_free_for_one_is_not_given_to_another_who_asks_without_a_queue() 
 }
 
 #[test]
+fn strict_priority_is_strict_order_and_best_effort_is_not() {
+    both_engines(|db| {
+        let mut two = Two::new(db, 2);
+        let orders = ["priority", "strict_fifo", "best_effort_fifo"];
+        for order in orders {
+            let quick = QUICK.replace("\"quick\"", &format!("\"{}\"", order.replace('_', "-")));
+            two.govern(&quick.replace("\"min_run_s\"", &format!("\"ordering\": \"{order}\", \"min_run_s\"")));
+        }
+        let seen = ["priority", "strict-fifo", "best-effort-fifo"].map(|queue| {
+            let side = Side { queue, ..two.ours.clone() };
+            // One that takes half of the quota, one of higher priority that does not fit beside it and may stop nobody of
+            // its own, and smaller ones of equal and of less priority that would fit.
+            let running = two.submit(&side, 1, 2, 100);
+            two.work();
+            assert_eq!(two.state(&running), State::Running);
+            two.submit(&side, 1, 4, 50);
+            two.later_s(1);
+            let (equal, less) = (two.submit(&side, 1, 1, 50), two.submit(&side, 1, 1, 0));
+            two.work();
+            (two.state(&equal), two.state(&less))
+        });
+        let (waits, runs) = ((State::Queued, State::Queued), (State::Running, State::Running));
+        assert_eq!(seen, [waits, waits, runs]);
+        two.world.check_history();
+    });
+}
+
+#[test]
 fn a_leader_that_starts_anew_decides_the_same() {
     both_engines(|db| {
         let mut two = Two::new(db, 1);

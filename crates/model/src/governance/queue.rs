@@ -74,13 +74,14 @@ pub struct Cohort {
 text_enum! {
     /// In which order work of a queue goes.
     Ordering {
-        /// By priority, then age; what cannot start holds up what came after it.
+        /// By priority, then age; what cannot start holds up all that come after it in this order.
         StrictFifo = "strict_fifo",
         /// By priority, then age; what cannot start is passed by what can.
         BestEffortFifo = "best_effort_fifo",
         /// The newest first.
         Lifo = "lifo",
-        /// By priority alone; what cannot start holds up all of less priority.
+        /// Strict priority: the highest first, and nobody passes a higher one that cannot start. Of equal priority the oldest
+        /// goes first, so this is the order of `strict_fifo` under the name of what it promises.
         Priority = "priority",
     }
 }
