@@ -140,7 +140,8 @@ impl<'a> Desk<'a> {
 
 /// Who does not mind which GPUs gets those that are left, in the profile's queue and size, and pays their price.
 fn any_gpu(desk: &Desk<'_>) {
-    let words = ["launch", "any", "--project", "aurora/vision", "--hardware-profile", "any-gpu", "--region", "eu-north"];
+    let words =
+        ["launch", "any", "--project", "aurora/vision", "--hardware-profile", "any-gpu", "--region", "eu-north"];
     let plan = desk.json(&[&words[..], &["--dry-run"]].concat());
     assert_eq!(plan["shape"], "gpu_slice", "{plan:#}");
     let operation = desk.json(&[&words[..], &["--yes"]].concat());

@@ -79,10 +79,8 @@ const NEWEST_OF: &str = concat!(
     " WHERE p.workload_id IN (SELECT given.key FROM json_each(json(CAST($1 AS TEXT))) AS given) AND NOT EXISTS ",
     "(SELECT 1 FROM preemptions n WHERE n.workload_id = p.workload_id AND n.id > p.id) ORDER BY p.workload_id"
 );
-const FOR_WAITING: &str = concat!(
-    selected!(),
-    " JOIN workloads w ON w.id = p.by_workload_id WHERE w.state = 'queued' ORDER BY p.id"
-);
+const FOR_WAITING: &str =
+    concat!(selected!(), " JOIN workloads w ON w.id = p.by_workload_id WHERE w.state = 'queued' ORDER BY p.id");
 const CHECKPOINTED: &str = "UPDATE preemptions SET checkpointed_us = COALESCE(checkpointed_us, $2) \
     WHERE id = $1 AND gone_us IS NULL";
 const STOPPED: &str = "UPDATE preemptions SET stopped_us = $2 WHERE id = $1 AND stopped_us IS NULL";

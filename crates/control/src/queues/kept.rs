@@ -12,7 +12,10 @@ use govern::cycle::{Placing, book::PendingIx};
 use model::{NodeId, SlotId, Timestamp, WorkloadId, supply::SlotState};
 use store::preemptions::PreemptionRow;
 
-use super::{Governor, Known, floor::{Tenancy, stand_in}};
+use super::{
+    Governor, Known,
+    floor::{Tenancy, stand_in},
+};
 use crate::snapshot::Snapshot;
 
 // Long enough for slots to be wiped and proved.
@@ -45,7 +48,8 @@ impl MadeFree {
     /// Somebody is gone by then, for another one.
     pub(super) fn add(&mut self, by: &WorkloadId, victim: &WorkloadId, gone: Timestamp, request: Option<Request>) {
         let until = gone.plus_seconds(KEPT_S);
-        let freed = self.0.entry(by.clone()).or_insert_with(|| Freed { victims: BTreeSet::new(), until, request: None });
+        let freed =
+            self.0.entry(by.clone()).or_insert_with(|| Freed { victims: BTreeSet::new(), until, request: None });
         freed.victims.insert(victim.clone());
         freed.until = freed.until.max(until);
         freed.request = request.or_else(|| freed.request.take());

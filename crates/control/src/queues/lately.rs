@@ -116,9 +116,14 @@ impl Governor {
     // In parts of a GPU of the reference speed, for the weight of each local queue.
     fn used(&self, counting: &BTreeMap<Slug, Decay>, at: i64) -> BTreeMap<Local, u64> {
         let mut consumed: BTreeMap<Local, Consumed> = BTreeMap::new();
-        let mut add = |local: Local, queue: &Slug, flavor: &Slug, gpus: i64, (from, to): (Timestamp, Option<Timestamp>)| {
+        let mut add = |local: Local,
+                       queue: &Slug,
+                       flavor: &Slug,
+                       gpus: i64,
+                       (from, to): (Timestamp, Option<Timestamp>)| {
             let Some(decay) = counting.get(queue) else { return };
-            let speed = self.governance.flavors.iter().find(|it| it.slug == *flavor).map_or(1000, |it| it.speed_milli.get());
+            let speed =
+                self.governance.flavors.iter().find(|it| it.slug == *flavor).map_or(1000, |it| it.speed_milli.get());
             let work = (Resource(0), Amount::new(gpus.saturating_mul(speed)));
             consumed.entry(local).or_default().ran(decay, work, seconds(from), to.map(seconds), at);
         };
@@ -137,9 +142,12 @@ impl Governor {
             let own = |queue: &&LocalQueue| queue.project_id == *project && queue.slug == *slug;
             self.governance.local_queues.iter().find(own).map_or(Weight::ONE, |queue| weight(queue.weight_milli))
         };
-        consumed.into_iter().map(|(local, used)| {
-            let key = used.key(|_| Weight::ONE, weight_of(&local));
-            (local, key)
-        }).collect()
+        consumed
+            .into_iter()
+            .map(|(local, used)| {
+                let key = used.key(|_| Weight::ONE, weight_of(&local));
+                (local, key)
+            })
+            .collect()
     }
 }

@@ -587,8 +587,7 @@ fn any_gpu_is_served_by_the_flavor_that_has_a_place_and_sold_as_that() {
         let (any, other) = (Side { queue: "any", ..two.ours.clone() }, two.other_sku());
         let choices = vec![choice("a100", &other), choice("h200", &two.world.sku)];
         let hardware = Hardware { profile: "any-gpu".parse().unwrap(), choices, tolerations: vec![] };
-        let submit =
-            |two: &Two| two.submit_as(&any, 2, (2, 0), IfUnavailable::Queue, Some(hardware.clone()));
+        let submit = |two: &Two| two.submit_as(&any, 2, (2, 0), IfUnavailable::Queue, Some(hardware.clone()));
         let first = submit(&two);
         assert_eq!(two.workload(&first).sku_id, other);
         two.work();
@@ -681,7 +680,9 @@ fn what_is_made_free_for_one_is_not_given_to_another_who_asks_without_a_queue() 
     for restarts in [false, true] {
         both_engines(move |db| {
             let mut two = Two::new(db, 1);
-            two.govern(&QUICK.replace(r#""nominal": 4"#, r#""nominal": 8"#).replace(r#""min_run_s": 30"#, r#""min_run_s": 0"#));
+            two.govern(
+                &QUICK.replace(r#""nominal": 4"#, r#""nominal": 8"#).replace(r#""min_run_s": 30"#, r#""min_run_s": 0"#),
+            );
             let quick = Side { queue: "quick", ..two.ours.clone() };
             let (first, second) = (two.submit(&quick, 1, 4, 0), two.submit(&quick, 1, 4, 0));
             two.work();
