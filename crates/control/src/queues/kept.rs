@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use engine::{Kept, Request, Verdict};
 use govern::cycle::{Placing, book::PendingIx};
-use model::{NodeId, SlotId, Timestamp, WorkloadId, supply::SlotState};
+use model::{NodeId, SlotId, Timestamp, WorkloadId, supply::SlotState, workload::State};
 use store::preemptions::PreemptionRow;
 
 use super::{
@@ -116,6 +116,8 @@ impl Governor {
     fn clear(&self, snapshot: &mut Snapshot, before: &mut Before) {
         let victims = self.made_free.0.values().flat_map(|freed| &freed.victims);
         let holders = victims.filter_map(|id| self.known.holders.get(self.running.get(id)?));
+        // One that runs again was not told this time.
+        let holders = holders.filter(|holder| matches!(holder.row.state, State::Preempting | State::Stopping));
         for allocation in holders.flat_map(|holder| &holder.allocations) {
             if let Some(node) = snapshot.node_of(allocation).cloned() {
                 before.keep(snapshot, &node);
