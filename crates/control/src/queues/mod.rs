@@ -16,6 +16,7 @@ mod estate;
 mod floor;
 mod kept;
 mod lately;
+mod memo;
 mod past;
 mod rows;
 mod tell;
@@ -48,6 +49,7 @@ use model::{
 use store::{placing::WishRow, workloads::WorkloadRow};
 
 pub(crate) use estate::Names;
+pub(crate) use memo::BookMemo;
 pub(crate) use past::returning;
 pub(crate) use rows::{Rows, news, read, read_some};
 pub(crate) use tell::{Wrote, hold_back, write};
