@@ -223,6 +223,9 @@ def deepen_body(case):
         # Fields that fit each other and their project do not come about by chance.
         case.path_parameters["project_id"] = KNOWN["launch"]["project_id"]
         case.body = {**KNOWN["launch"]["body"], "name": case.body["name"]}
+        if dice.random() < 0.3:
+            del case.body["sku_id"]
+            case.body["hardware_profile"] = KNOWN["governed"]["waits_in"]
     if operation_id(case) == "ssh_key_create" and dice.random() < 0.5:
         case.body["public_key"] = public_key()
     if operation_id(case) == "allocation_extend" and dice.random() < 0.7:
@@ -265,6 +268,9 @@ def deepen_governance(case):
     if operation == "workload_submit" and dice.random() < 0.7:
         case.path_parameters["project_id"] = KNOWN["launch"]["project_id"]
         launch = KNOWN["launch"]["body"] | {"name": case.body["launch"]["name"], "queue": KNOWN["governed"]["waits_in"]}
+        if dice.random() < 0.3:
+            del launch["sku_id"]
+            launch["hardware_profile"] = KNOWN["governed"]["waits_in"]
         case.body = {"members": 1, "launch": launch}
     if operation == "workload_priority" and dice.random() < 0.7:
         case.body["priority_class"] = KNOWN["governed"]["waits_in"]

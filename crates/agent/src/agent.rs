@@ -538,6 +538,7 @@ fn effect(open: &Open, order: &GuestOrder, step: Step, turn: u32) -> Effect {
         allocation_id: order.allocation_id.clone(),
         fence: task.fence,
         given: slots.iter().filter_map(given).collect(),
+        grace_s: order.grace_s,
         slots,
         step,
         turn,

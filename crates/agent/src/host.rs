@@ -73,6 +73,8 @@ pub struct Effect {
     pub slots: Vec<SlotUse>,
     /// The same slots as the order gives them, with what was approved for each.
     pub given: Vec<TaskSlot>,
+    /// How many seconds the allocation's guest may take to stop in order; the host's own time when absent.
+    pub grace_s: Option<i64>,
     /// The change.
     pub step: Step,
     /// 1, or higher when the agent was interrupted and cannot know whether the turn before had its effect.

@@ -133,7 +133,7 @@ mod tests {
     }
 
     fn guest(n: u8, use_generation: i64) -> GuestOrder {
-        GuestOrder { allocation_id: allocation(n), slots: vec![slot(n, use_generation)], guest: None }
+        GuestOrder { allocation_id: allocation(n), slots: vec![slot(n, use_generation)], guest: None, grace_s: None }
     }
 
     fn claim(n: u8, use_generation: i64) -> ReconcileClaim {

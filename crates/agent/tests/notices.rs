@@ -3,13 +3,13 @@
 
 mod world;
 
-use agent::{HostFault, Record};
+use agent::{HostFault, Record, Step};
 use api::node_plane::{FromControl, Offer, TasksOffered};
 use model::{
     Timestamp,
     notice::NoticeSeen,
     runtime::WorkStep,
-    task::{Task, TaskFailure, TaskKind},
+    task::{Task, TaskFailure, TaskInput, TaskKind},
 };
 use std::{
     sync::{
@@ -95,7 +95,10 @@ fn a_host_that_cannot_tell_it_says_so() {
 #[test]
 fn an_order_to_stop_it_does_not_wait_for_its_notice() {
     let mut world = running();
-    let (told, down) = (notice(2, 2), order(3, TaskKind::SliceVmRelease, 1, 3));
+    let (told, mut down) = (notice(2, 2), order(3, TaskKind::SliceVmRelease, 1, 3));
+    if let TaskInput::SliceVmRelease(order) = &mut down.input {
+        order.grace_s = Some(90);
+    }
     world.offer(std::slice::from_ref(&told));
     for _ in 0..5 {
         world.step(true);
@@ -106,6 +109,8 @@ fn an_order_to_stop_it_does_not_wait_for_its_notice() {
     assert_eq!(world.result(&told).failure, Some(TaskFailure::StaleFence));
     assert_eq!((world.result(&down).failure, world.guests().len()), (None, 0));
     assert!(world.now < at(NOTICE_S));
+    let stops = world.effects().into_iter().filter(|effect| matches!(effect.step, Step::StopGuest { .. }));
+    assert_eq!(stops.map(|effect| effect.grace_s).collect::<Vec<_>>(), [Some(90)], "it has as long as it was promised");
     let late = notice(4, 2);
     world.orders.push(late.clone());
     world.settle();

@@ -33,14 +33,20 @@ pub struct AllocationPath {
     pub allocation_id: AllocationId,
 }
 
-/// A launch.
+/// A launch: of a SKU, or of whatever a hardware profile lets serve.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(extend("oneOf" = [{ "required": ["sku_id"] }, { "required": ["hardware_profile"] }]))]
 pub struct AllocationLaunchBody {
     /// A name for it; need not be unique.
     pub name: Slug,
-    /// What to launch.
-    pub sku_id: SkuId,
+    /// What to launch; either this or a hardware profile.
+    #[serde(default, deserialize_with = "not_null", skip_serializing_if = "Option::is_none")]
+    pub sku_id: Option<SkuId>,
+    /// By what the hardware is chosen, instead of a SKU: any flavor of the profile may serve, whichever the queue can give
+    /// first. For slices, in projects that have a queue.
+    #[serde(default, deserialize_with = "not_null", skip_serializing_if = "Option::is_none")]
+    pub hardware_profile: Option<Slug>,
     /// How many GPUs; one of the SKU's counts.
     pub gpu_count: GpuCount,
     /// Where.
@@ -70,10 +76,10 @@ pub struct AllocationLaunchBody {
     /// What to do when it cannot start at once: wait, where the project has a queue, unless said otherwise.
     #[serde(default, deserialize_with = "not_null", skip_serializing_if = "Option::is_none")]
     pub if_unavailable: Option<IfUnavailable>,
-    /// The queue of the project that it goes through; the project's default when absent.
+    /// The queue of the project that it goes through; when absent that of the hardware profile, or else the project's default.
     #[serde(default, deserialize_with = "not_null", skip_serializing_if = "Option::is_none")]
     pub queue: Option<Slug>,
-    /// The class that its priority comes from; the platform's default when absent.
+    /// The class that its priority comes from; when absent that of the hardware profile, or else the platform's default.
     #[serde(default, deserialize_with = "not_null", skip_serializing_if = "Option::is_none")]
     pub priority_class: Option<Slug>,
     /// How long it runs at most, from its admission; then it is given back by itself. Work that says so can be let past
@@ -87,6 +93,10 @@ pub const SSH_KEYS_MAX: usize = 16;
 impl AllocationLaunchBody {
     /// The rules between its fields.
     pub fn check(&self) -> Result<(), FieldError> {
+        if self.sku_id.is_some() == self.hardware_profile.is_some() {
+            let detail = "a SKU or a hardware profile, and not both".to_owned();
+            return Err(FieldError { pointer: "/sku_id".to_owned(), detail });
+        }
         let different: BTreeSet<&SshKeyId> = self.ssh_key_ids.iter().collect();
         if different.len() == self.ssh_key_ids.len() && different.len() <= SSH_KEYS_MAX {
             return Ok(());

@@ -387,7 +387,7 @@ pub struct OccupancyList {
 
 endpoints! {
     /// Show what a launch would do, what it would cost, and whether it would fit elsewhere. Nothing is changed or reserved.
-    AllocationPlan = "allocation_plan", Post "/api/v1/projects/{project_id}/allocations/plan", "placement", ProjectRead { path: ProjectPath, body: AllocationLaunchBody, check: AllocationLaunchBody::check, answer: Ok PlanView, reads_only: true, problems: [UnknownReference, LeaseRefused, ImageUnavailable, ImageUnfit, LabOnly] }
+    AllocationPlan = "allocation_plan", Post "/api/v1/projects/{project_id}/allocations/plan", "placement", ProjectRead { path: ProjectPath, body: AllocationLaunchBody, check: AllocationLaunchBody::check, answer: Ok PlanView, reads_only: true, problems: [UnknownReference, NotForSale, LeaseRefused, ImageUnavailable, ImageUnfit, LabOnly] }
     /// List the decisions about an allocation, without hardware.
     DecisionList = "decision_list", Get "/api/v1/allocations/{allocation_id}/decisions", "placement", ProjectRead { path: AllocationPath, query: PageQuery, answer: Ok Page<DecisionView>, problems: [InvalidPageToken] }
     /// Show an allocation with its node, claims, slots, orders and the decision about its place.

@@ -76,6 +76,15 @@ model::text_enum! {
     }
 }
 
+/// A flavor that was tried for a workload.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct FlavorTriedView {
+    /// Which flavor.
+    pub flavor: String,
+    /// How it stands: `no_fit`, `no_candidates`, `preempt`, `reclaim` or `fit`, the worst first.
+    pub reach: String,
+}
+
 /// Why a workload is where it is, with the numbers behind it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ExplanationView {
@@ -100,6 +109,9 @@ pub struct ExplanationView {
     /// The resource.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resource: Option<String>,
+    /// The flavors that were tried, in the order of the queue.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tried: Vec<FlavorTriedView>,
     /// How much of it is asked for.
     pub asked: i64,
     /// How much of it can be had.

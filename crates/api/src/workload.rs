@@ -141,6 +141,24 @@ pub struct WorkloadMemberView {
     pub execution: allocation::State,
 }
 
+/// One flavor that would do for a workload.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct HardwareChoiceView {
+    /// The flavor whose quota it would use.
+    pub flavor: Slug,
+    /// The SKU that it would be sold as.
+    pub sku_id: SkuId,
+}
+
+/// What may serve a workload that named a hardware profile, as the profile was when the workload was submitted.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct HardwareView {
+    /// The profile.
+    pub profile: Slug,
+    /// What would do, in the order of the profile; which of it can be had first is for the queue to say.
+    pub choices: Vec<HardwareChoiceView>,
+}
+
 /// A workload.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct WorkloadView {
@@ -165,8 +183,11 @@ pub struct WorkloadView {
     pub members: Vec<WorkloadMemberView>,
     /// How many members it has.
     pub member_count: i64,
-    /// What each member is.
+    /// What each member is; of one that named a hardware profile and waits, what it was last or is first to be.
     pub sku_id: SkuId,
+    /// What may serve it, where it named a hardware profile.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hardware: Option<HardwareView>,
     /// In which form.
     pub shape: CapacityShape,
     /// How many GPUs each member has.

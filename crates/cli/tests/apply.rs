@@ -4,16 +4,14 @@
 mod common;
 
 use common::{
-    Asked, Fake, Ran, gpuaas, json, offline,
-    plane::{Plane, operator_token, serve},
+    Asked, Fake,
+    desk::Desk,
+    gpuaas, json, offline,
+    plane::{operator_token, serve},
     problem, ran, region,
 };
 use serde_json::{Value, json as value};
-use std::{
-    io::Write,
-    path::{Path, PathBuf},
-    process::Stdio,
-};
+use std::{io::Write, process::Stdio};
 
 const PLATFORM: &str = "
 regions:
@@ -39,42 +37,6 @@ tenants:
       - { slug: vision, name: Vision, gpu_cap: 16 }
       - { slug: speech, name: Speech, gpu_cap: 8 }
 ";
-
-struct Desk<'a> {
-    home: &'a Path,
-    plane: &'a Plane,
-    token: &'a str,
-}
-
-impl Desk<'_> {
-    fn run(&self, words: &[&str]) -> Ran {
-        self.plane.run(self.home, self.token, words)
-    }
-    fn json(&self, words: &[&str]) -> Value {
-        let words: Vec<&str> = words.iter().copied().chain(["-o", "json"]).collect();
-        let ran = self.run(&words);
-        serde_json::from_str(&ran.stdout).unwrap_or_else(|error| panic!("{error}: {} {}", ran.stdout, ran.stderr))
-    }
-    fn file(&self, text: &str) -> PathBuf {
-        let path = self.home.join("platform.yaml");
-        std::fs::write(&path, text).unwrap();
-        path
-    }
-    fn apply(&self, text: &str, words: &[&str]) -> Ran {
-        let path = self.file(text);
-        let words: Vec<&str> =
-            ["apply", "-f", path.to_str().unwrap()].into_iter().chain(words.iter().copied()).collect();
-        self.run(&words)
-    }
-    /// Applies with consent and gives the exit code and the report.
-    fn applied(&self, text: &str) -> (i32, Value) {
-        let ran = self.apply(text, &["--yes", "-o", "json"]);
-        (ran.code, serde_json::from_str(&ran.stdout).unwrap_or_else(|error| panic!("{error}: {}", ran.stderr)))
-    }
-    fn count(&self, noun: &str) -> usize {
-        self.json(&[noun, "list"])["items"].as_array().unwrap().len()
-    }
-}
 
 fn outcomes(report: &Value) -> Vec<String> {
     let text = |item: &Value, field: &str| item[field].as_str().unwrap().to_owned();

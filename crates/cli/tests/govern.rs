@@ -4,11 +4,11 @@
 mod common;
 
 use common::{
-    Ran, offline,
-    plane::{Plane, operator_token, serve},
+    desk::Desk,
+    offline,
+    plane::{operator_token, serve},
 };
 use serde_json::{Value, json as value};
-use std::path::Path;
 
 const GOVERNED: &str = "
 regions: [{ slug: eu-1, name: Europe 1 }]
@@ -30,30 +30,6 @@ cluster_queues:
 local_queues:
   - { project: aurora/vision, slug: main, cluster_queue: vision, default: true }
 ";
-
-struct Desk<'a> {
-    home: &'a Path,
-    plane: &'a Plane,
-    token: &'a str,
-}
-
-impl Desk<'_> {
-    fn run(&self, words: &[&str]) -> Ran {
-        self.plane.run(self.home, self.token, words)
-    }
-    fn json(&self, words: &[&str]) -> Value {
-        let words: Vec<&str> = words.iter().copied().chain(["-o", "json"]).collect();
-        let ran = self.run(&words);
-        serde_json::from_str(&ran.stdout).unwrap_or_else(|error| panic!("{error}: {} {}", ran.stdout, ran.stderr))
-    }
-    fn apply(&self, text: &str, words: &[&str]) -> Ran {
-        let path = self.home.join("governance.yaml");
-        std::fs::write(&path, text).unwrap();
-        let words: Vec<&str> =
-            ["apply", "-f", path.to_str().unwrap()].into_iter().chain(words.iter().copied()).collect();
-        self.run(&words)
-    }
-}
 
 #[test]
 fn governance_comes_with_what_it_refers_to_and_is_then_left_alone() {

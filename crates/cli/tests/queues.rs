@@ -14,6 +14,7 @@ use std::{
 const GOVERNED: &str = "
 flavors:
   - { slug: h200, gpu_model: h200-sxm, pool: h200-slices }
+  - { slug: a100, pool: a100-slices, speed_milli: 400, taints: [{ key: older, effect: no_schedule }] }
 cohorts:
   - { slug: science }
 cluster_queues:
@@ -29,8 +30,19 @@ cluster_queues:
     grace_s: 1
     preemption: { reclaim_within_cohort: any }
     resource_groups: [{ flavors: [{ flavor: h200, quotas: [{ nominal: 4 }] }] }]
+  - slug: leftover
+    resource_groups: [{ flavors: [{ flavor: h200, quotas: [{ nominal: 0 }] }, { flavor: a100, quotas: [{ nominal: 2 }] }] }]
+hardware_profiles:
+  - slug: any-gpu
+    name: Any GPU
+    flavors: [h200, a100]
+    tolerations: [{ key: older }]
+    gpu_count_max: 4
+    gpu_count_default: 2
+    local_queue: leftover
 local_queues:
   - { project: aurora/vision, slug: main, cluster_queue: aurora, default: true }
+  - { project: aurora/vision, slug: leftover, cluster_queue: leftover }
   - { project: borealis/genomics, slug: main, cluster_queue: borealis, default: true }
 ";
 const KEY: &str = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIN1CZlhofS60IfKCOYSNdKAhVWqk92zZqBBrMYEtjN3w ada";
@@ -126,6 +138,27 @@ impl<'a> Desk<'a> {
     }
 }
 
+/// Who does not mind which GPUs gets those that are left, in the profile's queue and size, and pays their price.
+fn any_gpu(desk: &Desk<'_>) {
+    let words =
+        ["launch", "any", "--project", "aurora/vision", "--hardware-profile", "any-gpu", "--region", "eu-north"];
+    let plan = desk.json(&[&words[..], &["--dry-run"]].concat());
+    assert_eq!(plan["shape"], "gpu_slice", "{plan:#}");
+    let operation = desk.json(&[&words[..], &["--yes"]].concat());
+    let allocation = desk.json(&["allocation", "show", operation["subject_id"].as_str().unwrap()]);
+    let workload = allocation["workload_id"].as_str().unwrap();
+    let seen = desk.until(workload, "it runs", |seen| seen["execution"] == "running");
+    let shown = (&seen["flavor"], &seen["gpu_count"], &seen["cluster_queue"], &seen["hardware"]["profile"]);
+    assert_eq!(shown, (&value!("a100"), &value!(2), &value!("leftover"), &value!("any-gpu")), "{seen:#}");
+    let flavors: Vec<_> = seen["hardware"]["choices"].as_array().unwrap().iter().map(|it| &it["flavor"]).collect();
+    assert_eq!(flavors, ["h200", "a100"]);
+    let sku = desk.json(&["sku", "show", "a100-sxm-slice"]);
+    assert_eq!((&seen["sku_id"], &allocation["sku_id"]), (&sku["id"], &sku["id"]), "{seen:#}");
+    let refused = desk.run(&[&words[..], &["--gpus", "8", "--yes"]].concat());
+    assert!(refused.code == 5 && refused.stderr.contains("from 1 to 4"), "{} {}", refused.code, refused.stderr);
+    desk.done(&["workload", "cancel", workload, "--yes"]);
+}
+
 /// What the borrower and everybody else can see once it has made way.
 fn seen_from_outside(desk: &Desk<'_>, borrower: &str, owner: &str) {
     let explained = desk.until_shown(&["queue", "explain", borrower], "it waits for quota", |explained| {
@@ -191,6 +224,7 @@ fn a_tenant_borrows_and_makes_way_when_the_other_asks_for_its_own() {
         desk.done(&["ssh-key", "add", "laptop", "--project", project, "--key", KEY]);
     }
 
+    any_gpu(&desk);
     let (_, borrower) = desk.launch("wide", "aurora/vision", "8", &[]);
     let seen = desk.until(&borrower, "it runs", |seen| seen["execution"] == "running");
     assert_eq!((&seen["borrowed_gpus"], &seen["flavor"]), (&value!(4), &value!("h200")), "{seen:#}");

@@ -4,14 +4,15 @@
 mod common;
 
 use common::{
-    Ran, gpuaas,
+    Ran,
+    desk::Desk,
+    gpuaas,
     plane::{Plane, operator_token, serve, store_url},
     ran,
 };
 use serde_json::Value;
 use std::{
     io::{BufRead, BufReader, Read},
-    path::Path,
     process::{Command, Stdio},
     time::{Duration, Instant},
 };
@@ -61,31 +62,6 @@ fn what_cannot_be_served_is_refused_before_anything_starts() {
     let taken = plane.url.trim_start_matches("http://");
     let (code, why) = refused(&["serve", "--database", &format!("{url}2"), "--listen", taken]);
     assert!(code == 1 && why.contains("cannot listen"), "{code} {why}");
-}
-
-/// The real server, and an operator at the command line.
-struct Desk<'a> {
-    home: &'a Path,
-    plane: &'a Plane,
-    token: &'a str,
-}
-
-impl Desk<'_> {
-    fn run(&self, words: &[&str]) -> Ran {
-        self.plane.run(self.home, self.token, words)
-    }
-    fn json(&self, words: &[&str]) -> Value {
-        let words: Vec<&str> = words.iter().copied().chain(["-o", "json"]).collect();
-        value(&self.run(&words))
-    }
-    /// Runs what must be refused with this problem and this exit code.
-    fn refused(&self, code: &str, exit: i32, words: &[&str]) {
-        let ran = self.run(words);
-        assert!(ran.code == exit && ran.stderr.contains(code), "{words:?}: {} {}", ran.code, ran.stderr);
-        // Work that was accepted and failed later has no single request to name.
-        let names_request = ran.stderr.contains("  request id: ") || code == "sku_unavailable";
-        assert!(names_request, "{words:?}: {}", ran.stderr);
-    }
 }
 
 #[test]

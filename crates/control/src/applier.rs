@@ -36,7 +36,7 @@ use engine::{
     admit::{CheckCode, CheckOutcome},
 };
 use lifecycle::Wait;
-use model::{NodeId, Timestamp, time::MICROS_PER_SECOND};
+use model::{NodeId, Timestamp, supply::SlotState, time::MICROS_PER_SECOND};
 use serde::Deserialize;
 use store::{
     StoreError,
@@ -172,6 +172,13 @@ struct Ahead {
     grounds: Grounds,
 }
 
+/// What is filled while wishes are decided about.
+struct Looked<'a> {
+    grounds: &'a mut Grounds,
+    postponed: &'a mut Vec<WishRow>,
+    turn: &'a mut Turn,
+}
+
 /// No more batches than this in one turn, so that everything else gets its turn too.
 const BATCHES_MAX: usize = 16;
 /// So many batches are read together.
@@ -190,6 +197,10 @@ impl Applier {
         let mut turn = Turn::default();
         // What has quota comes first: what was made free for somebody is not given to the next who asks.
         self.govern(leader, keep_lease, &mut turn)?;
+        if self.governor.is_none() {
+            // Thrown away in between; what is kept for whom stands in it.
+            self.read_book(leader)?;
+        }
         let limit = leader.config.placements_per_commit.max(1);
         for batch in 0..BATCHES_MAX {
             keep_lease()?;
@@ -330,7 +341,8 @@ impl Applier {
             if wishes.is_empty() {
                 break;
             }
-            let Some(decided) = self.decide_all(std::mem::take(&mut wishes), grounds, &mut postponed, turn) else {
+            let looked = Looked { grounds: &mut *grounds, postponed: &mut postponed, turn: &mut *turn };
+            let Some(decided) = self.decide_all(std::mem::take(&mut wishes), leader.now, looked) else {
                 // The picture is gone; what was decided on it was not written and is still due.
                 return Ok(());
             };
@@ -353,14 +365,14 @@ impl Applier {
     }
 
     /// Verdicts for wishes, in order. `None` when the engine panicked, and the picture was thrown away.
-    fn decide_all(
-        &mut self,
-        wishes: Vec<WishRow>,
-        grounds: &mut Grounds,
-        postponed: &mut Vec<WishRow>,
-        turn: &mut Turn,
-    ) -> Option<Vec<Decided>> {
+    fn decide_all(&mut self, wishes: Vec<WishRow>, now: Timestamp, looked: Looked<'_>) -> Option<Vec<Decided>> {
+        let Looked { grounds, postponed, turn } = looked;
         let (_, snapshot) = self.snapshot.as_mut()?;
+        // What is being made free for somebody in a queue is not for those who ask without one.
+        let kept = self.governor.as_mut().map(|(_, governor)| governor.kept(snapshot, now)).unwrap_or_default();
+        for (node, slots) in &kept {
+            snapshot.inventory.turn(node, slots, SlotState::Reserved, None);
+        }
         let mut decided = Vec::with_capacity(wishes.len());
         for wish in wishes {
             let tried = catch_unwind(AssertUnwindSafe(|| deciding::decide(snapshot, grounds, &wish, None)));
@@ -377,6 +389,9 @@ impl Applier {
                     return None;
                 }
             }
+        }
+        for (node, slots) in &kept {
+            snapshot.inventory.turn(node, slots, SlotState::Available, None);
         }
         Some(decided)
     }

@@ -81,6 +81,13 @@ impl AvailabilityMemo {
     }
 }
 
+impl Picture<'_> {
+    /// To try something on, and to leave as it was.
+    pub(crate) fn snapshot(&mut self) -> Option<&mut Snapshot> {
+        self.kept.as_mut()
+    }
+}
+
 /// The fleet, held for one question.
 pub(crate) struct Picture<'a> {
     kept: MutexGuard<'a, Option<Snapshot>>,

@@ -14,7 +14,7 @@ pub mod sentence;
 mod shortage;
 mod starts;
 
-pub use starts::starts;
+pub use starts::{Ahead, ahead};
 
 use crate::{
     amount::Amount,
@@ -378,7 +378,7 @@ pub fn position(scheduler: &Scheduler, place: PendingIx) -> Option<(u32, u32)> {
     Some((count(at + 1), count(line.len())))
 }
 
-/// Why a workload waits. `last` is the last verdict about it, where there was one; `estimated_start` comes from [`starts`].
+/// Why a workload waits. `last` is the last verdict about it, where there was one; `estimated_start` comes from [`ahead`].
 #[must_use]
 pub fn pending(
     scheduler: &Scheduler,

@@ -69,8 +69,8 @@ impl Past {
         if now.saturating_sub(self.stops_since) < i64::from(window_s) { self.stops } else { 0 }
     }
 
-    // One more stop for others.
-    pub(crate) fn stopped(&mut self, now: i64, window_s: u32, by: u64) {
+    /// One more stop for others.
+    pub fn stopped(&mut self, now: i64, window_s: u32, by: u64) {
         let before = self.stops_at(now, window_s);
         if before == 0 {
             self.stops_since = now;
@@ -85,6 +85,8 @@ impl Past {
 pub struct Terms {
     /// The longest that it runs, in seconds; nothing where nobody knows.
     pub max_run_s: Option<u32>,
+    /// For how many seconds it is left alone once it has its quota; as the rules say where nothing is said.
+    pub run_s_min: Option<u32>,
     /// What it asks for when it waits again; nothing for one that does not.
     pub shape: Option<ShapeIx>,
     /// Nobody may be told to go for it when it waits again.

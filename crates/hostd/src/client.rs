@@ -133,14 +133,16 @@ impl Client {
         expect!(self.ask(&ask, Waiting::quietly())?, Answer::Noticed { seen } => seen)
     }
 
-    /// Stops a guest and takes away what is left of it; what shows that it is gone.
+    /// Stops a guest and takes away what is left of it; what shows that it is gone. It is cut off after `grace_s`, or after the
+    /// host's own time.
     pub fn stop(
         &self,
         allocation_id: &AllocationId,
         slots: &[TaskSlot],
+        grace_s: Option<i64>,
         waiting: Waiting<'_>,
     ) -> Result<String, ClientFault> {
-        let ask = Ask::Stop { allocation_id: allocation_id.clone(), slots: slots.to_vec() };
+        let ask = Ask::Stop { allocation_id: allocation_id.clone(), slots: slots.to_vec(), grace_s };
         expect!(self.ask(&ask, waiting)?, Answer::Stopped { evidence } => evidence)
     }
 

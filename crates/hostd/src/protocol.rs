@@ -60,6 +60,9 @@ pub enum Ask {
         allocation_id: AllocationId,
         /// The slots it sits on.
         slots: Vec<TaskSlot>,
+        /// How many seconds it may take to stop in order before it is cut off; the host's own time when absent.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        grace_s: Option<i64>,
     },
     /// One step of wiping one slot.
     Wipe {

@@ -225,7 +225,9 @@ fn answer(host: &Hostd, ask: Ask, voice: &Voice, stream: &UnixStream) -> Result<
             }
         }
         Ask::Notice { allocation_id, notice } => Answer::Noticed { seen: host.notice(&allocation_id, &notice)? },
-        Ask::Stop { allocation_id, slots } => Answer::Stopped { evidence: host.stop(&allocation_id, &slots, work)? },
+        Ask::Stop { allocation_id, slots, grace_s } => {
+            Answer::Stopped { evidence: host.stop(&allocation_id, &slots, grace_s, work)? }
+        }
         Ask::Wipe { allocation_id, slot, step } => {
             Answer::Wiped { evidence: host.wipe(&allocation_id, &slot, step, work)? }
         }

@@ -14,7 +14,9 @@ use crate::{
 };
 use guest::{
     identity::GuestUse,
-    machine::{self, Machines, Remains, State, StopProgress, StopStep, next_stop_step, processes_with_uuid},
+    machine::{
+        self, Machines, Remains, State, StopBudget, StopProgress, StopStep, next_stop_step, processes_with_uuid,
+    },
 };
 use model::{
     AllocationId,
@@ -31,8 +33,16 @@ fn not_gone(why: impl ToString) -> Failed {
 }
 
 impl Hostd {
-    /// Stops every guest of an allocation and removes what is left of it; what shows that it is gone.
-    pub fn stop(&self, allocation_id: &AllocationId, slots: &[TaskSlot], work: Work<'_>) -> Result<String, Failed> {
+    /// Stops every guest of an allocation and removes what is left of it; what shows that it is gone. A guest is cut off after
+    /// `grace_s`, or after the host's own time.
+    pub fn stop(
+        &self,
+        allocation_id: &AllocationId,
+        slots: &[TaskSlot],
+        grace_s: Option<i64>,
+        work: Work<'_>,
+    ) -> Result<String, Failed> {
+        let budget = self.config.stop.within(grace_s);
         let known = self.records.read(allocation_id).map_err(not_gone)?;
         let own = known.as_ref().map_or(&[][..], |record| &record.slots);
         let all = names(allocation_id, slots).into_iter().chain(names(allocation_id, own)).collect();
@@ -44,7 +54,7 @@ impl Hostd {
         for guest in &guests {
             (work.tell)(WorkProgress::at(WorkStep::Stop));
             self.streams.close(allocation_id);
-            evidence.push(self.machine_stop(guest)?);
+            evidence.push(self.machine_stop(guest, &budget)?);
             // Who came in while it was being stopped.
             self.streams.close(allocation_id);
             self.notices.forget(allocation_id);
@@ -74,18 +84,18 @@ impl Hostd {
         Ok(record.filter(|record| record.guest == *guest))
     }
 
-    fn machine_stop(&self, guest: &GuestUse) -> Result<String, Failed> {
+    fn machine_stop(&self, guest: &GuestUse, budget: &StopBudget) -> Result<String, Failed> {
         let uuid = guest.uuid();
         let mut record = self.own_record(guest)?;
         let mut since = record.as_ref().map_or(StopProgress::default(), |record| record.stop);
         // An earlier order gave up on it; this one ends it anew.
-        let given_up = since.destroyed_at.is_some_and(|at| now() >= at.plus_seconds(self.config.stop.destroy_s));
+        let given_up = since.destroyed_at.is_some_and(|at| now() >= at.plus_seconds(budget.destroy_s));
         if given_up {
             since.destroyed_at = None;
         }
         loop {
             let left = machine::remains(&self.virsh, &self.view.proc, uuid).map_err(not_gone)?;
-            match next_stop_step(&left, &since, now(), &self.config.stop) {
+            match next_stop_step(&left, &since, now(), budget) {
                 StopStep::AskAcpi => {
                     since.asked_at = Some(now());
                     self.stop_note(&mut record, since)?;

@@ -115,7 +115,7 @@ fn the_tenants_words_are_added(world: &World, seen: &GuestSeen) {
 
 fn taken_away(world: &World, slot: &TaskSlot, device: &Path) {
     let slots = std::slice::from_ref(slot);
-    world.client().stop(&allocation(1), slots, Waiting::quietly()).unwrap();
+    world.client().stop(&allocation(1), slots, None, Waiting::quietly()).unwrap();
     for step in [WipeStep::GuestGone, WipeStep::DiskErased, WipeStep::DiskReadBack] {
         world.client().wipe(&allocation(1), slot, step, Waiting::quietly()).unwrap();
     }

@@ -89,7 +89,7 @@ fn a_release_holds_the_slot_until_its_devices_are_back(world: &World, host: &Hos
     leases.take(&BTreeSet::from([Thing::Slot(slot.slot_id.clone())]), &guest, now()).unwrap();
     fs::write(world.path("active"), "11\n").unwrap();
     let slots = std::slice::from_ref(&slot);
-    let stop = || host.stop(&allocation(1), slots, QUIET);
+    let stop = || host.stop(&allocation(1), slots, None, QUIET);
     let wipe = |step| host.wipe(&allocation(1), &slot, step, QUIET);
 
     kernel.clone().with(Mischief::FailsBy(at(GPU), "flr")).with(Mischief::FailsBy(at(GPU), "bus"));
@@ -299,7 +299,7 @@ fn a_running_guests_devices_are_its_own(world: &World, host: &Hostd, kernel: &Ke
     let leases = Leases { folder: world.path("state/leases") };
     let holder = GuestUse { allocation_id: allocation(2), use_generation: thief.use_generation };
     leases.take(&BTreeSet::from([Thing::Slot(thief.slot_id.clone())]), &holder, now()).unwrap();
-    let failed = host.stop(&allocation(2), std::slice::from_ref(&thief), QUIET).unwrap_err();
+    let failed = host.stop(&allocation(2), std::slice::from_ref(&thief), None, QUIET).unwrap_err();
     let why = format!("remove: devices: pci-{GPU} must be nobody else's, but {}", allocation(1));
     let other = format!("remove: devices: pci-{VF} must be nobody else's, but {}", allocation(1));
     assert!(failed.detail.starts_with(&why) || failed.detail.starts_with(&other), "{failed}");
@@ -334,7 +334,7 @@ fn a_guest_with_a_gpu_and_a_fabric_function_lives_and_leaves_them_clean() {
     a_running_guests_devices_are_its_own(&world, &host, &kernel, &spec);
     calls(&world);
 
-    let evidence = host.stop(&allocation(1), std::slice::from_ref(&slot), QUIET).unwrap();
+    let evidence = host.stop(&allocation(1), std::slice::from_ref(&slot), None, QUIET).unwrap();
     for what in ["no process runs it", "was reset by flr", "lists partition 11 as inactive", "is on vfio-pci"] {
         assert!(evidence.contains(what), "{what} is not in {evidence}");
     }

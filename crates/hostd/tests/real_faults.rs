@@ -251,7 +251,7 @@ fn a_libvirt_that_is_down_is_told(world: &World, slot: &TaskSlot) {
     let (_, detail) = refused(world.client().guests());
     assert!(detail.starts_with("libvirt does not answer"), "{detail}");
     let slots = std::slice::from_ref(slot);
-    let (failure, detail) = refused(world.client().stop(&allocation(1), slots, Waiting::quietly()));
+    let (failure, detail) = refused(world.client().stop(&allocation(1), slots, None, Waiting::quietly()));
     assert!(failure == Some(TaskFailure::GuestNotGone) && detail.contains("libvirt does not answer"), "{detail}");
     let (failure, detail) = refused(provision(world, 2, slot, &guest(world, "two")));
     assert!(failure == Some(TaskFailure::ProvisionFailed), "{detail}");
@@ -267,7 +267,7 @@ fn a_libvirt_that_is_down_is_told(world: &World, slot: &TaskSlot) {
 
 fn stop(world: &World, number: u8, slot: &TaskSlot) {
     let slots = std::slice::from_ref(slot);
-    world.client().stop(&allocation(number), slots, Waiting::quietly()).unwrap();
+    world.client().stop(&allocation(number), slots, None, Waiting::quietly()).unwrap();
     assert!(world.client().guests().unwrap().iter().all(|guest| guest.allocation_id != allocation(number)));
 }
 

@@ -285,9 +285,9 @@ fn wiped(world: &World, place: &Place) {
         refusals.into_iter().map(|refusal| refusal.check).collect::<Vec<_>>()
     };
     let slots = std::slice::from_ref(&place.slot);
-    let gone = timed("guest stopped", || client.stop(&place.allocation, slots, Waiting::quietly()).unwrap());
+    let gone = timed("guest stopped", || client.stop(&place.allocation, slots, None, Waiting::quietly()).unwrap());
     assert!(gone.contains("no process runs it"), "{gone}");
-    assert!(client.stop(&place.allocation, slots, Waiting::quietly()).unwrap().contains("nothing of"));
+    assert!(client.stop(&place.allocation, slots, None, Waiting::quietly()).unwrap().contains("nothing of"));
     assert!(world.disk_holds(&place.device, SECRET) == (place.slot.slot_id == slot(7, "").slot_id));
     assert!(step(WipeStep::GuestGone).unwrap().contains("\"guests\":0"));
     assert_eq!(against(), ["disk_clean"]);
@@ -316,7 +316,9 @@ fn not_wanted(world: &World, place: &Place) {
     let ended = world.client().provision(&place.allocation, slots, &guest(world, "two"), waiting);
     assert!(matches!(ended, Err(ClientFault::NotWanted)), "{ended:?}");
     // The next ask waits for the other to let go, and finds what it left.
-    assert!(world.client().stop(&place.allocation, slots, Waiting::quietly()).unwrap().contains("no process runs it"));
+    assert!(
+        world.client().stop(&place.allocation, slots, None, Waiting::quietly()).unwrap().contains("no process runs it")
+    );
     assert_eq!(world.client().guests().unwrap().len(), 1, "only the other guest is left");
 }
 

@@ -86,11 +86,11 @@ fn a_guest_lives_through_a_kill_at_every_step() {
     assert_eq!((world.qemus(), listed(&world)[0].ready), (running, true));
     for step in [WorkStep::Stop, WorkStep::Remove] {
         let slots = std::slice::from_ref(&slot);
-        killed_at(&mut world, step, |world, waiting| world.client().stop(&allocation(1), slots, waiting));
+        killed_at(&mut world, step, |world, waiting| world.client().stop(&allocation(1), slots, None, waiting));
         // Told before it is begun: at the first it may still run, and at the second its machine is gone.
         let known = listed(&world);
         assert!(known.iter().all(|guest| step == WorkStep::Stop || !guest.ready), "{step}: {known:?}");
     }
-    world.client().stop(&allocation(1), std::slice::from_ref(&slot), Waiting::quietly()).unwrap();
+    world.client().stop(&allocation(1), std::slice::from_ref(&slot), None, Waiting::quietly()).unwrap();
     world.nothing_left();
 }

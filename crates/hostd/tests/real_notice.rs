@@ -148,9 +148,9 @@ fn guests_are_told_that_they_will_be_stopped() {
     killed_and_told_anew(&mut world, &one);
     let two = up(&world, 8);
     floods(&world, &two);
-    world.client().stop(&two.allocation, &two.slots, Waiting::quietly()).unwrap();
+    world.client().stop(&two.allocation, &two.slots, None, Waiting::quietly()).unwrap();
     nobody_is_told_who_is_not_there(&world, &two);
     older(&world, &one);
-    world.client().stop(&one.allocation, &one.slots, Waiting::quietly()).unwrap();
+    world.client().stop(&one.allocation, &one.slots, None, Waiting::quietly()).unwrap();
     world.nothing_left();
 }

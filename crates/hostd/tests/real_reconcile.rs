@@ -181,7 +181,7 @@ fn reboots(world: &mut World, place: &Place, libvirt: hostbox::Running) {
     until("the guest answers again", || place.answers(world).then_some(()));
     assert!(world.disk_holds(&place.devices[0], SECRET), "its disk is as it was");
     until("nothing is wrong any more", || place.found(world, &[1]).is_empty().then_some(()));
-    world.client().stop(&allocation(1), &place.slots[..1], Waiting::quietly()).unwrap();
+    world.client().stop(&allocation(1), &place.slots[..1], None, Waiting::quietly()).unwrap();
     world.nothing_left();
 }
 

@@ -131,14 +131,6 @@ pub fn returns(reason: &str) -> bool {
     matches!(reason, PREEMPTED | EVACUATED)
 }
 
-/// How long a workload that was stopped this often is left alone before it may be admitted again: 5 s, doubled each time,
-/// 10 minutes at most. It keeps its place meanwhile.
-pub fn back_off_s(stops: i64) -> i64 {
-    const FIRST_S: i64 = 5;
-    const MAX_S: i64 = 600;
-    FIRST_S.saturating_mul(1_i64 << stops.clamp(0, 10)).min(MAX_S)
-}
-
 // Members have budgets of their own; these are for the alert and for a lost poke.
 const BUILDING_BUDGET_S: i64 = 3 * 3600;
 const LEAVING_BUDGET_S: i64 = 31 * 3600;

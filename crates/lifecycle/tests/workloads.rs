@@ -4,7 +4,7 @@ mod support;
 
 use lifecycle::{
     Next,
-    workload::{self, Effect, Members, Notice, State, View, back_off_s, decide},
+    workload::{self, Effect, Members, Notice, State, View, decide},
 };
 use model::{
     Timestamp,
@@ -176,12 +176,6 @@ fn a_run_time_that_is_over_ends_it_like_a_lease() {
     gang.state = State::Queued;
     gang.run_ends = Some(NOW);
     assert_eq!(gang.next(), Next::Forget, "time in the queue does not count");
-}
-
-#[test]
-fn it_is_left_alone_for_longer_each_time_it_was_stopped_but_not_for_ever() {
-    let pauses: Vec<i64> = [-1, 0, 1, 6, 7, 70, i64::MAX].into_iter().map(back_off_s).collect();
-    assert_eq!(pauses, [5, 5, 10, 320, 600, 600, 600]);
 }
 
 /// What may happen to a gang from outside between two looks.

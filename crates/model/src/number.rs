@@ -102,6 +102,8 @@ numbers! {
     NoticeS = 0..=86_400,
     /// How long work runs at least before it may be stopped for others, in seconds: a week at most.
     MinRunS = 0..=604_800,
+    /// After how long what was used counts half, in seconds: a minute to a year.
+    HalfLifeS = 60..=31_536_000,
 }
 
 impl WeightMilli {

@@ -107,6 +107,10 @@ pub struct GuestOrder {
     /// What the guest is made of; on orders to start one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub guest: Option<Box<GuestSpec>>,
+    /// How many seconds the guest may take to stop in order before it is cut off; on orders to stop one that was told to go.
+    /// The host's own time when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub grace_s: Option<i64>,
 }
 
 /// What a guest is to be told.

@@ -1,6 +1,41 @@
 //! Workloads: what waits in a queue and is admitted as a whole. Each of its members is an ordinary allocation; a launch in
 //! a project that has a queue is a workload of one.
 
+use serde::{Deserialize, Serialize};
+
+use crate::{SkuId, governance::Toleration, text::Slug};
+
+/// What may serve a workload that named a hardware profile instead of a SKU: the profile as it was when the workload was
+/// submitted. Which of it serves is decided when the workload is admitted.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Hardware {
+    /// The profile's short name.
+    pub profile: Slug,
+    /// What would do, in the order of the profile.
+    pub choices: Vec<HardwareChoice>,
+    /// The taints of flavors that it puts up with.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tolerations: Vec<Toleration>,
+}
+
+impl Hardware {
+    /// What is bought where a flavor serves.
+    pub fn sku_of(&self, flavor: &Slug) -> Option<&SkuId> {
+        self.choices.iter().find(|choice| choice.flavor == *flavor).map(|choice| &choice.sku_id)
+    }
+}
+
+/// One flavor that would do, and what is bought then.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct HardwareChoice {
+    /// The flavor whose quota it would use.
+    pub flavor: Slug,
+    /// The SKU that it would be sold as.
+    pub sku_id: SkuId,
+}
+
 text_enum! {
     /// Where the workflow stands. `admitted` to `stopping` hold quota; the last four are ends.
     #[schemars(rename = "WorkloadState")]

@@ -461,8 +461,12 @@ mod tests {
     }
 
     fn provision(host: &SimHost, effect: &Effect) -> Result<GuestSeen, HostFault> {
-        let order =
-            GuestOrder { allocation_id: effect.allocation_id.clone(), slots: effect.given.clone(), guest: None };
+        let order = GuestOrder {
+            allocation_id: effect.allocation_id.clone(),
+            slots: effect.given.clone(),
+            guest: None,
+            grace_s: None,
+        };
         host.provision(effect, &order, &Alone)
     }
 
@@ -487,6 +491,7 @@ mod tests {
             fence: Fence { incarnation: 1, generation: use_generation, attempt: 1 },
             slots: vec![SlotUse { use_generation, ..slot() }],
             given: vec![given(use_generation)],
+            grace_s: None,
             step,
             turn: 1,
         }

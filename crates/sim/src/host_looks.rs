@@ -186,7 +186,7 @@ mod tests {
     }
 
     fn guest(n: u8) -> SimGuest {
-        let order = GuestOrder { allocation_id: allocation(n), slots: vec![], guest: None };
+        let order = GuestOrder { allocation_id: allocation(n), slots: vec![], guest: None, grace_s: None };
         SimGuest {
             allocation_id: allocation(n),
             slots: vec![SlotUse { slot_id: slot(n), use_generation: 1 }],
@@ -239,7 +239,7 @@ mod tests {
     fn what_is_seen_of_a_guest_is_what_was_approved_for_it() {
         let slots =
             vec![TaskSlot { slot_id: slot(7), use_generation: 1, nonce: None, bundle: Some(Box::new(bundle(7))) }];
-        let seen = seen(&GuestOrder { allocation_id: allocation(7), slots, guest: None });
+        let seen = seen(&GuestOrder { allocation_id: allocation(7), slots, guest: None, grace_s: None });
         assert_eq!((seen.mac.as_str(), seen.expected_ip.as_str()), ("02:00:00:00:00:07", "10.0.0.7"));
         assert_eq!((seen.actual_ip.as_deref(), seen.lease_state), (Some("10.0.0.7"), GuestLeaseState::Leased));
         let words: Vec<&str> = seen.host_key.split(' ').collect();

@@ -233,7 +233,13 @@ static OCCUPY: BulkUpdate = BulkUpdate {
 static RESERVE: BulkUpdate = BulkUpdate {
     table: "allocations",
     matches: &[("id", Kind::Text), ("version", Kind::Int)],
-    sets: &[("state", Kind::Text), ("node_id", Kind::Text), ("state_since_us", Kind::Int), ("look_us", Kind::Int)],
+    sets: &[
+        ("state", Kind::Text),
+        ("node_id", Kind::Text),
+        ("state_since_us", Kind::Int),
+        ("look_us", Kind::Int),
+        ("sku_id", Kind::Text),
+    ],
     also: wait_ends!(),
 };
 
@@ -446,12 +452,12 @@ pub fn occupy(tx: &mut Tx<'_>, nodes: &[(&NodeId, OccupancyMode)]) -> Result<(),
     tx.post_bulk(&rows)
 }
 
-/// Moves wishes to `reserved` on their nodes, all or none.
+/// Moves wishes to `reserved` on their nodes, each as the SKU that it is sold as, all or none.
 pub fn reserve(tx: &mut Tx<'_>, stamp: &mut Stamp<'_>, placed: &[(&WishRow, &NodeId)]) -> Result<(), StoreError> {
     let (mut rows, now, to) = (Batch::update(&RESERVE), stamp.now, State::Reserved.as_str());
     for (wish, node_id) in placed {
         let (id, node_id) = ((&wish.id).into(), (*node_id).into());
-        rows.push([id, wish.version.into(), to.into(), node_id, now.into(), now.into()]);
+        rows.push([id, wish.version.into(), to.into(), node_id, now.into(), now.into(), (&wish.sku_id).into()]);
     }
     let changes: Vec<Change<'_>> = placed
         .iter()

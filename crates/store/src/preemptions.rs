@@ -79,6 +79,8 @@ const NEWEST_OF: &str = concat!(
     " WHERE p.workload_id IN (SELECT given.key FROM json_each(json(CAST($1 AS TEXT))) AS given) AND NOT EXISTS ",
     "(SELECT 1 FROM preemptions n WHERE n.workload_id = p.workload_id AND n.id > p.id) ORDER BY p.workload_id"
 );
+const FOR_WAITING: &str =
+    concat!(selected!(), " JOIN workloads w ON w.id = p.by_workload_id WHERE w.state = 'queued' ORDER BY p.id");
 const CHECKPOINTED: &str = "UPDATE preemptions SET checkpointed_us = COALESCE(checkpointed_us, $2) \
     WHERE id = $1 AND gone_us IS NULL";
 const STOPPED: &str = "UPDATE preemptions SET stopped_us = $2 WHERE id = $1 AND stopped_us IS NULL";
@@ -142,6 +144,11 @@ pub fn open_of(tx: &mut Tx<'_>, ids: &BTreeSet<WorkloadId>) -> Result<Vec<Preemp
 /// The newest preemption of each workload, open or over.
 pub fn newest_of(tx: &mut Tx<'_>, ids: &BTreeSet<WorkloadId>) -> Result<Vec<PreemptionRow>, StoreError> {
     tx.query(NEWEST_OF, &[keys(ids.iter().map(WorkloadId::as_str))])?.iter().map(read).collect()
+}
+
+/// Everybody who was told to go for somebody who still waits, oldest first.
+pub fn for_waiting(tx: &mut Tx<'_>) -> Result<Vec<PreemptionRow>, StoreError> {
+    tx.query(FOR_WAITING, &[])?.iter().map(read).collect()
 }
 
 /// Every preemption of a workload, oldest first.

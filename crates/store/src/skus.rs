@@ -10,6 +10,7 @@ use model::{SkuId, Timestamp};
 
 use crate::record::{self, Change, Stamp};
 use crate::scope::Page;
+use crate::value::keys;
 use crate::{Row, StoreError, Tx};
 
 /// The part of a SKU that may change.
@@ -143,6 +144,11 @@ pub fn by_slug(tx: &mut Tx<'_>, slug: &Slug) -> Result<Option<SkuRow>, StoreErro
 /// The SKUs that are made of slots of a profile.
 pub fn of_profile(tx: &mut Tx<'_>, profile: &Slug) -> Result<Vec<SkuRow>, StoreError> {
     tx.query(OF_PROFILE, &[profile.as_str().into()])?.iter().map(read).collect()
+}
+
+/// The SKUs with these ids.
+pub fn of_ids<'a>(tx: &mut Tx<'_>, ids: impl Iterator<Item = &'a SkuId>) -> Result<Vec<SkuRow>, StoreError> {
+    tx.query(OF_KEYS, &[keys(ids.map(SkuId::as_str))])?.iter().map(read).collect()
 }
 
 /// The SKUs of a GPU model that can be launched, by short name.

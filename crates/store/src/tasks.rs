@@ -108,7 +108,7 @@ fn read_input(row: &Row, kind: TaskKind, allocation_id: Option<AllocationId>) ->
         Err(error) => error,
     };
     let Ok(OnlySlots { slots }) = serde_json::from_str(text) else { return Err(corrupt(&error)) };
-    let guest = allocation_id.map(|allocation_id| GuestOrder { allocation_id, slots, guest: None });
+    let guest = allocation_id.map(|allocation_id| GuestOrder { allocation_id, slots, guest: None, grace_s: None });
     match (kind, guest) {
         (TaskKind::SliceVmProvision, Some(guest)) => Ok(TaskInput::SliceVmProvision(guest)),
         (TaskKind::SliceVmRelease, Some(guest)) => Ok(TaskInput::SliceVmRelease(guest)),

@@ -10,14 +10,14 @@ use model::allocation::{self, Desired};
 use model::event::{Change as What, Noun};
 use model::sku::CapacityShape;
 use model::text::{DisplayName, Slug};
-use model::workload::{IfUnavailable, State};
+use model::workload::{Hardware, IfUnavailable, State};
 use model::{AllocationId, NodeId, ProjectId, RegionId, SkuId, TenantId, Timestamp, WorkloadId};
 
 use crate::living::{Life, Seen, life_columns, look_at_once, wait_ends};
 use crate::record::{self, Change, Stamp};
 use crate::scope::{Page, Scope, opened_by_membership};
 use crate::value::keys;
-use crate::{Batch, BulkUpdate, Kind, Row, StoreError, Tx, Value};
+use crate::{Batch, BulkInsert, BulkUpdate, Kind, Row, StoreError, Tx, Value};
 
 /// One workload.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,8 +40,10 @@ pub struct WorkloadRow {
     pub priority: i64,
     /// How many members it has.
     pub members: i64,
-    /// What was bought.
+    /// What was bought; where a hardware profile was named, what it was admitted as last, or is first to be.
     pub sku_id: SkuId,
+    /// What may serve it, where a hardware profile was named.
+    pub hardware: Option<Hardware>,
     /// Where.
     pub region_id: RegionId,
     /// In which form.
@@ -64,6 +66,8 @@ pub struct WorkloadRow {
     pub due: Option<Timestamp>,
     /// How often it was stopped and queued again.
     pub stops: i64,
+    /// How often it was stopped for others of late, and for whom.
+    pub recent: Recent,
     /// An admission gate is closed.
     pub gated: bool,
     /// The flavor whose quota it uses.
@@ -97,6 +101,28 @@ impl WorkloadRow {
     }
 }
 
+/// What a workload went through of late: what protects it from being stopped for others again and again.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Recent {
+    /// How often it was stopped for others since the first of these stops.
+    pub stops: i64,
+    /// When that was.
+    pub since: Option<Timestamp>,
+    /// For whom it was stopped last, as long as it waits for its next run.
+    pub displaced_by: Option<WorkloadId>,
+}
+
+/// How a workload goes back to its queue.
+#[derive(Debug, Clone)]
+pub struct Returning<'a> {
+    /// Not to be admitted before.
+    pub due: Option<Timestamp>,
+    /// What it went through of late, with this stop.
+    pub recent: Recent,
+    /// Why.
+    pub reason: Option<&'a str>,
+}
+
 /// A workload to record.
 #[derive(Debug, Clone, Copy)]
 pub struct WorkloadNew<'a> {
@@ -118,8 +144,10 @@ pub struct WorkloadNew<'a> {
     pub priority: i64,
     /// How many members it has.
     pub members: i64,
-    /// What is bought.
+    /// What is bought, or is first to be.
     pub sku_id: &'a SkuId,
+    /// What may serve it, where a hardware profile was named.
+    pub hardware: Option<&'a Hardware>,
     /// Where.
     pub region_id: &'a RegionId,
     /// In which form.
@@ -139,6 +167,8 @@ pub struct Entering<'a> {
     pub state: State,
     /// For `admitted`: the flavor whose quota it uses. `None` leaves what is there while quota is held.
     pub flavor: Option<&'a str>,
+    /// For `admitted`: what is bought. `None` leaves what is there.
+    pub sku_id: Option<&'a SkuId>,
     /// For `admitted`: how many of its GPUs its queue borrows. Of no meaning for other states.
     pub borrowed_gpus: i64,
     /// Why.
@@ -154,6 +184,25 @@ pub struct WorkloadFilter<'a> {
     pub queue: Option<&'a Slug>,
     /// In one state.
     pub state: Option<State>,
+}
+
+/// One time that a workload held quota, and gave it back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RunRow {
+    /// Whose it was.
+    pub project_id: ProjectId,
+    /// Through which queue of the project.
+    pub local_queue: Slug,
+    /// Whose quota.
+    pub queue: Slug,
+    /// Of which flavor.
+    pub flavor: Slug,
+    /// How many GPUs.
+    pub gpus: i64,
+    /// From when.
+    pub from: Timestamp,
+    /// Until when.
+    pub to: Timestamp,
 }
 
 /// One allocation of a workload: that lives, or that ended and was not launched again.
@@ -182,7 +231,7 @@ macro_rules! selected {
             "w.members, w.sku_id, w.region_id, w.shape, w.gpu_count, w.if_unavailable, w.max_run_s, w.desired, w.state, ",
             life_columns!("w"),
             ", w.queued_us, w.due_us, w.stops, w.gated, w.flavor, w.borrowed_gpus, w.admitted_us, w.wait, w.wait_us, ",
-            "w.version, w.created_us FROM workloads w"
+            "w.version, w.created_us, w.hardware, w.recent_stops, w.recent_stops_us, w.displaced_by FROM workloads w"
         )
     };
 }
@@ -203,8 +252,8 @@ macro_rules! given {
 
 const INSERT: &str = "INSERT INTO workloads (id, tenant_id, project_id, name, local_queue, queue, priority_class, priority, \
     members, sku_id, region_id, shape, gpu_count, if_unavailable, max_run_s, desired, state, state_since_us, look_us, \
-    queued_us, version, created_us, live_local_queue, live_queue) \
-    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $18, $18, 1, $18, $5, $6)";
+    queued_us, version, created_us, live_local_queue, live_queue, hardware) \
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $18, $18, 1, $18, $5, $6, $19)";
 const GET: &str = concat!(selected!(), " WHERE w.id = $1");
 const GET_SCOPED: &str =
     concat!(selected!(), " WHERE w.id = $1 AND ", opened_by_membership!("w.tenant_id", "w.project_id", "$2", "$3"));
@@ -241,6 +290,23 @@ const PRIORITY: &str = "UPDATE workloads SET priority_class = $3, priority = $4,
     WHERE id = $1 AND version = $2";
 const GATE: &str = "UPDATE workloads SET gated = $3, version = version + 1 WHERE id = $1 AND version = $2";
 
+const RUNS: &str = "SELECT r.project_id, r.local_queue, r.queue, r.flavor, r.gpus, r.from_us, r.to_us FROM workload_runs r \
+    WHERE r.queue = $1 AND r.to_us > $2 ORDER BY r.workload_id, r.from_us";
+
+static RUN: BulkInsert = BulkInsert {
+    table: "workload_runs",
+    columns: &[
+        ("workload_id", Kind::Text),
+        ("project_id", Kind::Text),
+        ("local_queue", Kind::Text),
+        ("queue", Kind::Text),
+        ("flavor", Kind::Text),
+        ("gpus", Kind::Int),
+        ("from_us", Kind::Int),
+        ("to_us", Kind::Int),
+    ],
+};
+
 static ENTER: BulkUpdate = BulkUpdate {
     table: "workloads",
     matches: &[("id", Kind::Text), ("version", Kind::Int)],
@@ -255,6 +321,10 @@ static ENTER: BulkUpdate = BulkUpdate {
         ("stops", Kind::Int),
         ("live_local_queue", Kind::Text),
         ("live_queue", Kind::Text),
+        ("sku_id", Kind::Text),
+        ("recent_stops", Kind::Int),
+        ("recent_stops_us", Kind::Int),
+        ("displaced_by", Kind::Text),
     ],
     also: concat!("wait = NULL, wait_us = NULL, ", wait_ends!()),
 };
@@ -290,12 +360,20 @@ fn read(row: &Row) -> Result<WorkloadRow, StoreError> {
         wait_at: row.opt_timestamp(33)?,
         version: row.int(34)?,
         created: row.timestamp(35)?,
+        hardware: row.opt_text(36)?.map(|text| read_hardware(row, text)).transpose()?,
+        recent: Recent { stops: row.int(37)?, since: row.opt_timestamp(38)?, displaced_by: row.opt_parse(39)? },
     })
+}
+
+fn read_hardware(row: &Row, text: &str) -> Result<Hardware, StoreError> {
+    serde_json::from_str(text).map_err(|error| row.corrupt(36, &error.to_string()))
 }
 
 /// Records a wish for capacity: `queued`, wanted `running`.
 pub fn insert(tx: &mut Tx<'_>, stamp: &mut Stamp<'_>, new: WorkloadNew<'_>) -> Result<(), StoreError> {
     let state = State::Queued.as_str();
+    let hardware = new.hardware.map(serde_json::to_string).transpose();
+    let hardware = hardware.map_err(|error| StoreError::Other(error.to_string()))?;
     let params = [
         new.id.into(),
         new.tenant_id.into(),
@@ -315,6 +393,7 @@ pub fn insert(tx: &mut Tx<'_>, stamp: &mut Stamp<'_>, new: WorkloadNew<'_>) -> R
         Desired::Running.as_str().into(),
         state.into(),
         stamp.now.into(),
+        hardware.as_deref().into(),
     ];
     let change = Change::of(Noun::Workload, What::Created, new.id.as_str(), 1)
         .within(Some(new.tenant_id), Some(new.project_id))
@@ -408,17 +487,18 @@ pub fn enter_all(
     moved(tx, stamp, &moves)
 }
 
-/// Puts a workload whose members are gone back to its place in the queue, not to be admitted before `due`. Answers the
-/// new version.
+/// Puts a workload whose members are gone back to its place in the queue. Answers the new version.
 pub fn requeue(
     tx: &mut Tx<'_>,
     stamp: &mut Stamp<'_>,
     workload: &WorkloadRow,
-    due: Option<Timestamp>,
-    reason: Option<&str>,
+    returning: &Returning<'_>,
 ) -> Result<i64, StoreError> {
-    let entering = Entering { state: State::Queued, flavor: None, borrowed_gpus: 0, reason };
-    let again = Move { due, stops: workload.stops.saturating_add(1), ..Move::new(workload, entering) };
+    let Returning { due, recent, reason } = returning;
+    let (due, reason) = (*due, *reason);
+    let entering = Entering { state: State::Queued, flavor: None, sku_id: None, borrowed_gpus: 0, reason };
+    let stops = workload.stops.saturating_add(1);
+    let again = Move { due, stops, recent, ..Move::new(workload, entering) };
     moved(tx, stamp, &[again])?;
     Ok(workload.version + 1)
 }
@@ -431,7 +511,8 @@ pub(crate) fn preempt(
     reason: &str,
     detail: &str,
 ) -> Result<i64, StoreError> {
-    let entering = Entering { state: State::Preempting, flavor: None, borrowed_gpus: 0, reason: Some(reason) };
+    let entering =
+        Entering { state: State::Preempting, flavor: None, sku_id: None, borrowed_gpus: 0, reason: Some(reason) };
     let told = Move { what: What::Preempted, detail: Some(detail), ..Move::new(workload, entering) };
     moved(tx, stamp, &[told])?;
     Ok(workload.version + 1)
@@ -445,14 +526,16 @@ struct Move<'a> {
     detail: Option<&'a str>,
     due: Option<Timestamp>,
     stops: i64,
+    recent: &'a Recent,
 }
 
 impl<'a> Move<'a> {
     fn new(workload: &'a WorkloadRow, entering: Entering<'a>) -> Self {
-        Self { workload, entering, what: What::StateChanged, detail: None, due: None, stops: workload.stops }
+        let (what, stops, recent) = (What::StateChanged, workload.stops, &workload.recent);
+        Self { workload, entering, what, detail: None, due: None, stops, recent }
     }
 
-    fn values(&self, now: Timestamp) -> [Value; 12] {
+    fn values(&self, now: Timestamp) -> [Value; 16] {
         let Self { workload, entering, .. } = self;
         let (holds, lives) = (entering.state.holds_quota(), !entering.state.is_terminal());
         let flavor = entering.flavor.or(workload.flavor.as_ref().map(Slug::as_str)).filter(|_| holds);
@@ -470,6 +553,10 @@ impl<'a> Move<'a> {
             self.stops.into(),
             lives.then(|| workload.local_queue.as_str()).into(),
             lives.then(|| workload.queue.as_str()).into(),
+            entering.sku_id.unwrap_or(&workload.sku_id).into(),
+            self.recent.stops.into(),
+            self.recent.since.into(),
+            self.recent.displaced_by.as_ref().filter(|_| !holds).into(),
         ]
     }
 
@@ -496,7 +583,46 @@ fn moved(tx: &mut Tx<'_>, stamp: &mut Stamp<'_>, moves: &[Move<'_>]) -> Result<(
         rows.push(a_move.values(stamp.now));
     }
     let changes: Vec<Change<'_>> = moves.iter().map(Move::change).collect();
-    record::changed_all(tx, stamp, &rows, &changes)
+    record::changed_all(tx, stamp, &rows, &changes)?;
+    write_runs(tx, moves, stamp.now)
+}
+
+/// Writes down how long those had quota that give it back.
+fn write_runs(tx: &mut Tx<'_>, moves: &[Move<'_>], now: Timestamp) -> Result<(), StoreError> {
+    let mut runs = Batch::insert(&RUN);
+    for Move { workload, entering, .. } in moves {
+        let (Some(flavor), Some(from)) = (&workload.flavor, workload.admitted) else { continue };
+        if entering.state.holds_quota() {
+            continue;
+        }
+        runs.push([
+            (&workload.id).into(),
+            (&workload.project_id).into(),
+            workload.local_queue.as_str().into(),
+            workload.queue.as_str().into(),
+            flavor.as_str().into(),
+            workload.gpus().into(),
+            from.into(),
+            now.max(from).into(),
+        ]);
+    }
+    tx.post_bulk(&runs)
+}
+
+/// Who held quota of a cluster queue and gave it back after a moment.
+pub fn runs_since(tx: &mut Tx<'_>, queue: &Slug, since: Timestamp) -> Result<Vec<RunRow>, StoreError> {
+    let read = |row: &Row| {
+        Ok(RunRow {
+            project_id: row.parse(0)?,
+            local_queue: row.parse(1)?,
+            queue: row.parse(2)?,
+            flavor: row.parse(3)?,
+            gpus: row.int(4)?,
+            from: row.timestamp(5)?,
+            to: row.timestamp(6)?,
+        })
+    };
+    tx.query(RUNS, &[queue.as_str().into(), since.into()])?.iter().map(read).collect()
 }
 
 /// Writes down why a workload waits, as JSON with a `code`. Only another code than before is a change that is told;

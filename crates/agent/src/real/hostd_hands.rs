@@ -117,7 +117,9 @@ impl RootHands for HostdHands {
     fn stop_guest(&self, effect: &Effect, guest: &Guest, watch: &dyn Watch) -> Result<String, HostFault> {
         let progress = |progress| watch.tell(progress);
         let waiting = Waiting { progress: &progress, wanted: &|| true };
-        self.patiently(|client| client.stop(&guest.allocation_id, &effect.given, waiting))
+        // Whoever else sits there was promised nothing.
+        let grace_s = effect.grace_s.filter(|_| guest.allocation_id == effect.allocation_id);
+        self.patiently(|client| client.stop(&guest.allocation_id, &effect.given, grace_s, waiting))
     }
 
     fn wipe_step(

@@ -56,7 +56,10 @@ pub fn order(n: u8, kind: TaskKind, use_generation: u8, attempt: i64) -> Task {
     Task {
         id: TaskId::from_parts(Timestamp::from_micros(i64::from(n) * 1000), [n; 10]),
         node_id: node_id(),
-        input: input(kind, GuestOrder { allocation_id: allocation_id(use_generation), slots, guest: None }),
+        input: input(
+            kind,
+            GuestOrder { allocation_id: allocation_id(use_generation), slots, guest: None, grace_s: None },
+        ),
         fence: Fence { incarnation: 1, generation: i64::from(use_generation), attempt },
         deadline: Timestamp::from_micros(0).plus_seconds(600),
     }

@@ -2,6 +2,7 @@
 
 use api::{
     allocation::{AllocationLaunch, AllocationLaunchBody, SSH_KEYS_MAX},
+    governance::{HardwareProfilePath, HardwareProfileShow},
     placement::{AllocationPlan, PlanView},
     ssh_key::SshKeyList,
     tenancy::ProjectPath,
@@ -41,6 +42,7 @@ use crate::{
     "gpuaas launch node --project aurora/vision --sku h200-sxm-baremetal --gpus 8 --region eu-north --yes --no-wait -o json",
     "gpuaas launch web-1 --project aurora/vision --sku h200-sxm-slice --gpus 1 --region eu-north --group web --spread require --yes",
     "gpuaas launch trainer --project aurora/vision --sku h200-sxm-slice --gpus 2 --region eu-north --queue main --priority-class urgent --max-run 2h",
+    "gpuaas launch trainer --project aurora/vision --hardware-profile any-gpu --gpus 4 --region eu-north",
 ])]
 pub struct Launch {
     #[command(flatten)]
@@ -65,11 +67,14 @@ pub(super) struct Wish {
     #[arg(long)]
     pub(super) project: String,
     /// Id or slug of the SKU
-    #[arg(long)]
-    sku: String,
-    /// How many GPUs; one of the SKU's counts
-    #[arg(long, value_name = "N")]
-    gpus: GpuCount,
+    #[arg(long, required_unless_present = "hardware_profile")]
+    sku: Option<String>,
+    /// By what the hardware is chosen instead of a SKU: any flavor of the profile may serve
+    #[arg(long, value_name = "PROFILE", conflicts_with = "sku")]
+    hardware_profile: Option<Slug>,
+    /// How many GPUs; one of the SKU's counts [default: the usual count of the hardware profile]
+    #[arg(long, value_name = "N", required_unless_present = "hardware_profile")]
+    gpus: Option<GpuCount>,
     /// Id or slug of the region
     #[arg(long)]
     region: String,
@@ -149,8 +154,12 @@ pub(super) async fn body(
     let labels = Labels::try_from(wish.labels.clone()).map_err(|error| Failure::Usage(error.to_string()))?;
     Ok(AllocationLaunchBody {
         name: wish.name.clone(),
-        sku_id: resolve::sku(session, &wish.sku).await?,
-        gpu_count: wish.gpus,
+        sku_id: match &wish.sku {
+            Some(sku) => Some(resolve::sku(session, sku).await?),
+            None => None,
+        },
+        hardware_profile: wish.hardware_profile.clone(),
+        gpu_count: gpu_count(session, wish).await?,
         region_id: resolve::region(session, &wish.region).await?,
         ssh_key_ids: keys(session, path, wish, needs_keys).await?,
         image: wish.image.clone(),
@@ -169,6 +178,18 @@ pub(super) async fn body(
         priority_class: wish.priority_class.clone(),
         max_run_s: wish.max_run,
     })
+}
+
+/// How many GPUs are asked for, or are usual for the hardware profile.
+async fn gpu_count(session: &Session, wish: &Wish) -> Result<GpuCount, Failure> {
+    match (wish.gpus, &wish.hardware_profile) {
+        (Some(gpus), _) => Ok(gpus),
+        (None, Some(profile)) => {
+            let path = HardwareProfilePath { hardware_profile: profile.clone() };
+            Ok(session.show::<HardwareProfileShow>(path).await?.spec.gpu_count_default)
+        }
+        (None, None) => Err(Failure::Usage("say how many GPUs with --gpus".to_owned())),
+    }
 }
 
 /// What stands in a file for cloud-init.
@@ -233,7 +254,7 @@ pub async fn launch(session: &Session, launch: Launch) -> Result<(), Failure> {
     }
     if !launch.consent.yes {
         let plan = session.send::<AllocationPlan>(path.clone(), body.clone(), Extra::default()).await?;
-        session.note(&told(&launch.wish, &plan));
+        session.note(&told(&launch.wish, body.gpu_count, &plan));
         confirm(&launch.consent, question(&plan))?;
     }
     let operation = session.send::<AllocationLaunch>(path, body, Extra::keyed(&launch.keyed)).await?;
@@ -245,11 +266,12 @@ fn question(plan: &PlanView) -> &'static str {
 }
 
 /// A plan in a few lines.
-fn told(wish: &Wish, plan: &PlanView) -> String {
+fn told(wish: &Wish, gpus: GpuCount, plan: &PlanView) -> String {
+    let sold_as = wish.sku.as_deref().or(wish.hardware_profile.as_ref().map(Slug::as_str)).unwrap_or_default();
     let mut lines = vec![
         format!(
             "{}: {} × {} as {}, {} vCPUs, {} MiB, in {}",
-            wish.name, wish.gpus, plan.gpu_model, wish.sku, plan.vcpus, plan.memory_mib, wish.region
+            wish.name, gpus, plan.gpu_model, sold_as, plan.vcpus, plan.memory_mib, wish.region
         ),
         format!(
             "{} an hour, {} for 730 hours",

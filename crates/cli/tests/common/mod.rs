@@ -2,6 +2,7 @@
 //! and remembers what it was asked.
 #![allow(dead_code, clippy::unwrap_used, clippy::panic)]
 
+pub mod desk;
 pub mod plane;
 
 use std::{

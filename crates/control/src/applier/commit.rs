@@ -213,12 +213,16 @@ fn admit(tx: &mut Tx<'_>, stamp: &mut Stamp<'_>, good: &[Good<'_>]) -> Result<()
     let entering = |admitted: &&'_ Admitted| Entering {
         state: workload::State::Admitted,
         flavor: None,
+        sku_id: None,
         borrowed_gpus: admitted.borrowed_gpus,
         reason: Some("placed"),
     };
     let moves: Vec<_> = admitted
         .iter()
-        .map(|admitted| (&admitted.row, Entering { flavor: Some(admitted.flavor.as_str()), ..entering(admitted) }))
+        .map(|admitted| {
+            let (flavor, sku_id) = (Some(admitted.flavor.as_str()), admitted.wishes.first().map(|wish| &wish.sku_id));
+            (&admitted.row, Entering { flavor, sku_id, ..entering(admitted) })
+        })
         .collect();
     if moves.is_empty() { Ok(()) } else { workloads::enter_all(tx, stamp, &moves) }
 }

@@ -58,8 +58,8 @@ impl Applier {
         if governor.is_idle(leader.now) {
             return Ok(false);
         }
-        let Outcome { admitted, told, waits } = governor.cycle(snapshot, leader.now);
-        let goes_on = !admitted.is_empty();
+        let Outcome { admitted, told, waits, unfinished } = governor.cycle(snapshot, leader.now);
+        let goes_on = unfinished || !admitted.is_empty();
         let as_decided = self.admit(leader, admitted, turn)?;
         let capped = std::mem::take(&mut self.capped);
         queues::hold_back(leader, capped)?;
@@ -91,8 +91,9 @@ impl Applier {
         Ok(())
     }
 
-    fn read_book(&mut self, leader: &Leader) -> Result<(), StoreError> {
-        let rows = leader.read(queues::read)?;
+    pub(super) fn read_book(&mut self, leader: &Leader) -> Result<(), StoreError> {
+        let now = leader.now;
+        let rows = leader.read(move |tx| queues::read(tx, now))?;
         match Governor::new(rows, leader.now) {
             Ok(governor) => self.governor = Some((leader.guard.epoch, governor)),
             // The store lets no such objects in; without a book nothing is admitted, and nothing is stopped.

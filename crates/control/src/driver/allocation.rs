@@ -2,10 +2,13 @@
 //! their allocation, the claims with the end of it, and whoever waits (project, slots, operations) in the same transaction.
 //! One that ends because its node is evacuated is asked for again in the transaction that ends it.
 
+use std::collections::BTreeSet;
+
 use api::{Code, allocation::AllocationObserved, operation::OperationError};
 use lifecycle::{
     Next,
     allocation::{self, Effect, Lease, State, View},
+    workload::PREEMPTED,
 };
 use model::{
     AllocationId, Timestamp,
@@ -18,7 +21,7 @@ use store::{
     allocations::{self, AllocationNew, AllocationRow, Entering},
     claims, decisions, ingresses,
     living::{self, Living as Table, Seen},
-    nodes, operations,
+    nodes, operations, preemptions,
     scope::Page,
     slots::{self, SlotRow},
     tasks::{self, TaskRow},
@@ -184,6 +187,7 @@ fn give_up(tx: &mut Tx<'_>, stamp: &mut Stamp<'_>, looked: &Looked) -> Result<()
         purpose: Purpose::Release,
         attempt: looked.view.last_attempt + 1,
         deadline: stamp.now.plus_seconds(GIVEN_UP_DEADLINE_S),
+        grace_s: None,
     };
     give(tx, stamp, &order, &slots)
 }
@@ -231,13 +235,25 @@ const DECISIONS_MAX: i64 = 20;
 
 fn order(leader: &Leader, row: &AllocationRow, purpose: Purpose, attempt: i64) -> Result<(), StoreError> {
     let row = row.clone();
-    let deadline = leader.now.plus_seconds(leader.config.order_deadline_s);
+    let usual_deadline = leader.now.plus_seconds(leader.config.order_deadline_s);
     leader.commit(move |tx, stamp| {
         unchanged(allocations::get(tx, &row.id)?, |found| found.version, row.version)?;
         let (node_id, slots) = held_to_order(tx, &row.id)?;
-        let order = Order { node_id: &node_id, allocation: &row, purpose, attempt, deadline };
+        let grace_s = if purpose == Purpose::Release { promised_grace_s(tx, &row)? } else { None };
+        // A guest that uses all of its time is not late.
+        let deadline = usual_deadline.plus_seconds(grace_s.unwrap_or(0));
+        let order = Order { node_id: &node_id, allocation: &row, purpose, attempt, deadline, grace_s };
         give(tx, stamp, &order, &slots)
     })
+}
+
+/// How long the guest of a workload that was told to go may take to stop, as its owner was told.
+fn promised_grace_s(tx: &mut Tx<'_>, row: &AllocationRow) -> Result<Option<i64>, StoreError> {
+    let Some(workload_id) = row.workload_id.clone().filter(|_| row.desired_reason == PREEMPTED) else {
+        return Ok(None);
+    };
+    let told = preemptions::open_of(tx, &BTreeSet::from([workload_id]))?;
+    Ok(told.first().map(|told| told.grace_s))
 }
 
 fn move_slots(

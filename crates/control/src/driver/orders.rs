@@ -46,6 +46,8 @@ pub(super) struct Order<'a> {
     pub(super) purpose: Purpose,
     pub(super) attempt: i64,
     pub(super) deadline: Timestamp,
+    /// How long the guest may take to stop in order; the host's own time when nobody promised it one.
+    pub(super) grace_s: Option<i64>,
 }
 
 /// Writes an order down, and looks again at older ones that it replaces.
@@ -72,7 +74,12 @@ pub(super) fn give(
         Purpose::Provision => guest_spec(tx, allocation, touched)?.map(Box::new),
         Purpose::Release => None,
     };
-    let input = order.purpose.input(GuestOrder { allocation_id: allocation.id.clone(), slots, guest: spec });
+    let input = order.purpose.input(GuestOrder {
+        allocation_id: allocation.id.clone(),
+        slots,
+        guest: spec,
+        grace_s: order.grace_s,
+    });
     let Order { node_id, attempt, deadline, .. } = *order;
     write_down(tx, stamp, allocation, Given { node_id, input, attempt, deadline })
 }

@@ -139,8 +139,14 @@ fn order_rewipe(leader: &Leader, slot: &SlotRow, user: &AllocationId) -> Result<
         let challenged = slots::get(tx, &slot.id)?.ok_or(StoreError::NotFound)?;
         let allocation = allocations::get(tx, &user)?.ok_or(StoreError::NotFound)?;
         let attempt = by_attempt(tx, &user)?.last().map_or(0, |task| task.fence.attempt) + 1;
-        let order =
-            Order { node_id: &slot.node_id, allocation: &allocation, purpose: Purpose::Release, attempt, deadline };
+        let order = Order {
+            node_id: &slot.node_id,
+            allocation: &allocation,
+            purpose: Purpose::Release,
+            attempt,
+            deadline,
+            grace_s: None,
+        };
         give(tx, stamp, &order, &[challenged])
     })
 }

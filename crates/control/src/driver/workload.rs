@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use api::{Code, operation::OperationError};
 use lifecycle::{
     Next,
-    workload::{self, Effect, Members, Notice, State, View, back_off_s},
+    workload::{self, Effect, Members, Notice, State, View},
 };
 use model::{
     AllocationId, Timestamp,
@@ -35,6 +35,7 @@ use super::{
 use crate::{
     leader::{Leader, unchanged},
     plane::PlaneConfig,
+    queues,
 };
 
 /// Workloads.
@@ -122,10 +123,11 @@ impl Living for Workloads {
                 let ended = unchanged(allocations::get(tx, &member.allocation_id)?, |it| it.version, member.version)?;
                 launch_again(tx, stamp, &ended)?;
             }
-            let due = now.plus_seconds(back_off_s(row.stops));
-            workloads::requeue(tx, stamp, row, Some(due), Some(reason(looked, state)))?;
+            let returning = queues::returning(row, preemption.as_ref(), now, reason(looked, state));
+            workloads::requeue(tx, stamp, row, &returning)?;
         } else {
-            let entering = Entering { state, flavor: None, borrowed_gpus: 0, reason: Some(reason(looked, state)) };
+            let reason = Some(reason(looked, state));
+            let entering = Entering { state, flavor: None, sku_id: None, borrowed_gpus: 0, reason };
             workloads::enter(tx, stamp, row, entering)?;
         }
         let error = error(state).as_ref().map(write_json).transpose()?;

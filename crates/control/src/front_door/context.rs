@@ -36,6 +36,7 @@ use crate::{
     authz::{Caller, Policies, Resource, token::Secret},
     availability::AvailabilityMemo,
     image_files::Received,
+    queues::BookMemo,
     streams::Opening,
 };
 
@@ -164,6 +165,7 @@ pub struct Ctx<'a, 't> {
     pub(crate) ports: &'a Ports,
     pub(crate) policies: &'a Policies,
     pub(crate) availability: &'a AvailabilityMemo,
+    pub(crate) books: &'a BookMemo,
     pub(crate) binding: Binding,
     pub(crate) authorized: bool,
 }

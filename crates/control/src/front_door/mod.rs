@@ -42,6 +42,7 @@ use crate::{
     authz::{BadPolicies, Policies, token::Secret},
     availability::AvailabilityMemo,
     image_files::ImageFiles,
+    queues::BookMemo,
     streams::{self, Gateway, Watched},
 };
 use idempotency::{Busy, InFlight};
@@ -99,6 +100,7 @@ struct Inner {
     routes: Routes,
     in_flight: InFlight,
     availability: AvailabilityMemo,
+    books: BookMemo,
 }
 
 /// The front door. Cheap to clone.
@@ -142,7 +144,8 @@ impl FrontDoor {
     pub fn new(ports: Ports, config: FrontDoorConfig) -> Result<Self, BadFrontDoor> {
         let (policies, routes) = (Policies::load()?, Routes::new(crate::use_cases::routes())?);
         let availability = AvailabilityMemo::new(config.lab);
-        Ok(Self(Arc::new(Inner { ports, config, policies, routes, in_flight: InFlight::default(), availability })))
+        let (in_flight, books) = (InFlight::default(), BookMemo::default());
+        Ok(Self(Arc::new(Inner { ports, config, policies, routes, in_flight, availability, books })))
     }
 
     /// How this replica is set up.

@@ -169,6 +169,7 @@ impl Call {
             ports: &door.ports,
             policies: &door.policies,
             availability: &door.availability,
+            books: &door.books,
             binding: self.binding(caller, work),
             authorized: false,
         };

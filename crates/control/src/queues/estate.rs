@@ -9,7 +9,7 @@ use govern::{
     cycle::Estate,
     flavors::{
         Flavor, FlavorIx, Group, Offer, PodSet,
-        matching::{Effect, Label, Needs, Taint, Tolerates, Toleration, Value},
+        matching::{Effect, Expression, Label, Needs, Taint, Test, Tolerates, Toleration, Value},
         mode::{Fungibility, Preference, Search},
     },
     preempt::{QueuePolicy, Takes, TakesWhileBorrowing},
@@ -23,6 +23,7 @@ use model::{
     governance::{self, ClusterQueue, Governance, ResourceGroup},
     number::WeightMilli,
     text::Slug,
+    workload::Hardware,
 };
 
 use super::seconds;
@@ -60,6 +61,8 @@ impl Words {
 
 const GPU_MODEL: &str = "gpu_model";
 const POOL: &str = "pool";
+// No label of an object can be called so.
+const FLAVOR: &str = "the flavor";
 
 impl Names {
     /// The queue of this name.
@@ -100,9 +103,10 @@ impl Names {
         }
     }
 
-    /// What a workload asks of the queue: so many members with so many GPUs each, of the model that was bought.
-    pub(crate) fn pod_set(&self, request: &Request, members: u32) -> PodSet {
-        let model = self.words.label(GPU_MODEL, request.gpu_model.as_str());
+    /// What a workload asks of the queue: so many members with so many GPUs each, of the model that was bought, or of any
+    /// flavor that its hardware profile lists.
+    pub(crate) fn pod_set(&self, request: &Request, members: u32, hardware: Option<&Hardware>) -> PodSet {
+        let model = self.words.label(GPU_MODEL, request.gpu_model.as_str()).filter(|_| hardware.is_none());
         let pool = request.pool_id.as_ref().and_then(|wanted| {
             let slug = self.pools.iter().find(|(_, id)| *id == wanted).map_or("", |(slug, _)| slug.as_str());
             self.words.label(POOL, slug)
@@ -112,9 +116,30 @@ impl Names {
             count: members,
             least: None,
             requests: vec![(Resource(index(gpu)), Amount::new(i64::from(request.gpu_count)))],
-            needs: Needs { selector: model.into_iter().chain(pool).collect(), affinity: vec![], tolerations: vec![] },
+            needs: Needs { selector: model.into_iter().chain(pool).collect(), ..self.needs(hardware) },
             group: None,
             topology: false,
+        }
+    }
+}
+
+impl Names {
+    // Which flavors would do, and what is put up with.
+    fn needs(&self, hardware: Option<&Hardware>) -> Needs {
+        let (Some(hardware), Some(key)) = (hardware, self.words.0.get(FLAVOR).copied()) else {
+            return Needs::default();
+        };
+        let values = hardware.choices.iter().map(|choice| self.words.value(choice.flavor.as_str())).collect();
+        // A taint that no flavor has needs no toleration.
+        let tolerated = |it: &governance::Toleration| {
+            let key = Some(self.words.0.get(it.key.as_str()).copied()?);
+            let values = it.value.as_ref().map_or(Tolerates::Any, |it| Tolerates::Equal(self.words.value(it.as_str())));
+            Some(Toleration { key, values, effect: it.effect.map(effect) })
+        };
+        Needs {
+            selector: vec![],
+            affinity: vec![vec![Expression { key, test: Test::In(values) }]],
+            tolerations: hardware.tolerations.iter().filter_map(tolerated).collect(),
         }
     }
 }
@@ -225,6 +250,7 @@ fn names(governance: &Governance, pools: BTreeMap<Slug, PoolId>) -> Names {
     let mut words = Words::default();
     words.learn(GPU_MODEL);
     words.learn(POOL);
+    words.learn(FLAVOR);
     Names { nodes, queues, flavors, resources: resources.into_iter().collect(), pools, words }
 }
 
@@ -232,7 +258,8 @@ fn flavor_of(words: &mut Words, flavor: &governance::Flavor) -> Flavor {
     let own = flavor.gpu_model.map(|model| (GPU_MODEL.to_owned(), model.as_str().to_owned()));
     let pool = flavor.pool.as_ref().map(|pool| (POOL.to_owned(), pool.to_string()));
     let mut labels = vec![];
-    for (key, value) in own.into_iter().chain(pool) {
+    let named = Some((FLAVOR.to_owned(), flavor.slug.to_string()));
+    for (key, value) in own.into_iter().chain(pool).chain(named) {
         words.learn(&value);
         labels.extend(words.label(&key, &value));
     }
@@ -267,7 +294,8 @@ const fn effect(effect: governance::TaintEffect) -> Effect {
     }
 }
 
-fn weight(milli: WeightMilli) -> Weight {
+/// A weight as the engine counts it.
+pub(super) fn weight(milli: WeightMilli) -> Weight {
     Weight::from_nano(u64::try_from(milli.get()).unwrap_or(0).saturating_mul(1_000_000))
 }
 

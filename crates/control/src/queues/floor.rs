@@ -101,7 +101,7 @@ impl Drop for PictureFloor<'_> {
 }
 
 /// Somebody who holds slots in the picture while something is tried.
-fn stand_in(request: &Request, number: u32, slot_ids: Vec<model::SlotId>) -> Occupant {
+pub(super) fn stand_in(request: &Request, number: u32, slot_ids: Vec<model::SlotId>) -> Occupant {
     let mut bits = [0; 10];
     bits[6..].copy_from_slice(&number.to_be_bytes());
     Occupant {

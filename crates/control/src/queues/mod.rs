@@ -14,13 +14,17 @@
 
 mod estate;
 mod floor;
+mod kept;
+mod lately;
+mod memo;
+mod past;
 mod rows;
 mod tell;
 mod words;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use api::queue::{ExplanationView, QueueUseView};
+use api::queue::{ExplanationView, FlavorTriedView, QueueUseView};
 use engine::Request;
 use govern::{
     amount::Amount,
@@ -28,27 +32,33 @@ use govern::{
         self, Decision, Placing, Profile, Scheduler, Verdict,
         book::{Bar, Pending, PendingIx, ShapeIx, Strategy, Where},
     },
-    explain,
+    explain::{self, Ahead},
     flavors::{Assignment, FlavorIx},
     order::{Order, Waiting},
     preempt::{FairStrategies, PreemptionRules, Reason, Victim},
     tree::{FlavorResource, NodeIx},
-    workload::{Cause, Past, Terms, Workload, WorkloadIx},
+    workload::{Cause, Terms, Workload, WorkloadIx},
 };
 use model::{
     AllocationId, PoolId, Timestamp, WorkloadId,
     governance::{Governance, Ordering, Stop},
+    supply::GpuModel,
+    text::Slug,
     workload::{IfUnavailable, PreemptionRule, State},
 };
 use store::{placing::WishRow, workloads::WorkloadRow};
 
 pub(crate) use estate::Names;
+pub(crate) use memo::BookMemo;
+pub(crate) use past::returning;
 pub(crate) use rows::{Rows, news, read, read_some};
 pub(crate) use tell::{Wrote, hold_back, write};
 
 use crate::snapshot::Snapshot;
 use estate::Counted;
 use floor::{PictureFloor, Tenancy};
+use kept::MadeFree;
+use lately::Lately;
 
 /// How our own cycles go about it: fair shares, and everything beyond the models.
 pub(crate) fn profile() -> Profile {
@@ -61,6 +71,8 @@ struct Waiter {
     row: WorkloadRow,
     request: Request,
     wishes: Vec<WishRow>,
+    // Where several flavors would do: the GPUs of each.
+    models: BTreeMap<Slug, GpuModel>,
 }
 
 /// One that holds quota.
@@ -76,11 +88,18 @@ struct Known {
     names: Names,
     waiters: HashMap<PendingIx, Waiter>,
     holders: HashMap<WorkloadIx, Holder>,
+    // Flavors that a search has looked at and that is not over.
+    tried: HashMap<PendingIx, Vec<FlavorTriedView>>,
 }
 
 impl Tenancy for Known {
     fn request(&self, asked: &Placing<'_>) -> Option<Request> {
-        let mut request = self.waiters.get(&asked.pending)?.request.clone();
+        let waiter = self.waiters.get(&asked.pending)?;
+        let mut request = waiter.request.clone();
+        if waiter.row.hardware.is_some() {
+            let (flavor, _) = flavor_of(asked.assignment)?;
+            request.gpu_model = *waiter.models.get(&self.names.flavor(flavor)?.slug)?;
+        }
         if let Some(pool) = pool_of(&self.names, asked.assignment)? {
             request.pool_id = Some(pool);
         }
@@ -130,7 +149,7 @@ pub(crate) struct Admitted {
     pub(crate) pool_id: Option<PoolId>,
     /// What of it is borrowed.
     pub(crate) borrowed_gpus: i64,
-    /// Its members' wishes.
+    /// Its members' wishes, with what each is sold as.
     pub(crate) wishes: Vec<WishRow>,
 }
 
@@ -168,6 +187,8 @@ pub(crate) struct Outcome {
     pub(crate) admitted: Vec<Admitted>,
     pub(crate) told: Vec<Told>,
     pub(crate) waits: Vec<Waits>,
+    /// Not all flavors that would do were looked at: the next cycle goes on with them.
+    pub(crate) unfinished: bool,
 }
 
 /// The book, and who is in it.
@@ -190,6 +211,8 @@ pub(crate) struct Governor {
     verdicts: HashMap<Class, Verdict>,
     // From then on other quotas count.
     quotas_until: Option<i64>,
+    lately: Lately,
+    made_free: MadeFree,
 }
 
 impl Governor {
@@ -208,6 +231,8 @@ impl Governor {
             newcomers: BTreeSet::new(),
             verdicts: HashMap::new(),
             quotas_until: until,
+            lately: Lately::new(rows.runs.clone()),
+            made_free: MadeFree::new(&rows.told),
         };
         governor.line_up();
         governor.adopt(rows, now);
@@ -218,10 +243,9 @@ impl Governor {
         for queue in &self.governance.cluster_queues {
             let Some(node) = self.known.names.queue(&queue.slug) else { continue };
             let (strategy, order) = match queue.ordering {
-                Ordering::StrictFifo => (Strategy::Strict, Order::PriorityThenAge),
+                Ordering::StrictFifo | Ordering::Priority => (Strategy::Strict, Order::PriorityThenAge),
                 Ordering::BestEffortFifo => (Strategy::BestEffort, Order::PriorityThenAge),
                 Ordering::Lifo => (Strategy::BestEffort, Order::NewestFirst),
-                Ordering::Priority => (Strategy::Strict, Order::PriorityThenAge),
             };
             self.scheduler.set_queue(node, strategy, order);
             // Those who have to go are told here, one by one.
@@ -256,6 +280,11 @@ impl Governor {
         let mut members = rows.members();
         let mut wishes = rows.wishes();
         for row in all {
+            let held = self.running.get(&row.id).and_then(|place| self.known.holders.get(place));
+            if let Some(before) = held.filter(|_| !row.state.holds_quota()).map(|holder| holder.row.clone()) {
+                self.lately.ended(&before, row.life.state_since);
+            }
+            self.lately.changed();
             self.forget(&row.id);
             let (members, wishes) = (members.remove(&row.id), wishes.remove(&row.id));
             if row.state.holds_quota() {
@@ -269,6 +298,7 @@ impl Governor {
     fn forget(&mut self, id: &WorkloadId) {
         if let Some(place) = self.waiting.remove(id) {
             self.newcomers.remove(&place);
+            self.known.tried.remove(&place);
             self.scheduler.cancel(place);
             self.known.waiters.remove(&place);
         }
@@ -299,7 +329,12 @@ impl Governor {
             evicting: matches!(row.state, State::Preempting | State::Stopping),
             local_usage: 0,
             elastic: None,
-            terms: Terms { max_run_s: max_run_s(&row), past: past(&row), ..Terms::default() },
+            terms: Terms {
+                max_run_s: max_run_s(&row),
+                run_s_min: self.run_s_min(&row),
+                past: past::past(&row, None),
+                ..Terms::default()
+            },
         };
         let place = self.scheduler.start(workload);
         self.running.insert(row.id.clone(), place);
@@ -313,8 +348,12 @@ impl Governor {
         }
         let Some(request) = rows.request(&wishes) else { return };
         let Some(queue) = self.known.names.queue(&row.queue) else { return };
-        let pod_set = self.known.names.pod_set(&request, u32::try_from(row.members).unwrap_or(u32::MAX));
+        let members = u32::try_from(row.members).unwrap_or(u32::MAX);
+        let pod_set = self.known.names.pod_set(&request, members, row.hardware.as_ref());
+        let choices = row.hardware.iter().flat_map(|hardware| &hardware.choices);
+        let models = choices.filter_map(|it| Some((it.flavor.clone(), rows.gpu_model(&it.sku_id)?))).collect();
         let shape = self.scheduler.shape(std::slice::from_ref(&pod_set));
+        let displaced_by = row.recent.displaced_by.as_ref().map(|by| self.identity(by));
         let waiting = Waiting {
             local_usage: 0,
             priority: row.priority,
@@ -325,14 +364,21 @@ impl Governor {
             bar: (row.gated || self.is_held(&row)).then_some(Bar::FailedChecks),
             may_not_preempt: row.if_unavailable == IfUnavailable::Refuse || !self.may_preempt(&row),
             max_run_s: max_run_s(&row),
+            run_s_min: self.run_s_min(&row),
             due_at: row.due.filter(|due| *due > now).map(seconds),
-            past: past(&row),
+            past: past::past(&row, displaced_by),
             ..Pending::new(queue, waiting, shape)
         };
         let place = self.scheduler.submit(pending);
         self.waiting.insert(row.id.clone(), place);
         self.newcomers.insert(place);
-        self.known.waiters.insert(place, Waiter { row, request, wishes });
+        self.known.waiters.insert(place, Waiter { row, request, wishes, models });
+    }
+
+    // Of a queue that is gone the rules know.
+    fn run_s_min(&self, row: &WorkloadRow) -> Option<u32> {
+        let queue = self.governance.cluster_queues.iter().find(|queue| queue.slug == row.queue)?;
+        Some(u32::try_from(queue.min_run_s.get()).unwrap_or(u32::MAX))
     }
 
     fn is_held(&self, row: &WorkloadRow) -> bool {
@@ -405,6 +451,7 @@ impl Governor {
 
     /// One cycle on the picture, which is left as it was.
     pub(crate) fn cycle(&mut self, snapshot: &mut Snapshot, now: Timestamp) -> Outcome {
+        self.count_usage(now);
         let mut outcome = Outcome::default();
         let drained: Vec<Holder> = self.drained().cloned().collect();
         for holder in drained {
@@ -434,7 +481,7 @@ impl Governor {
             if let Some(class) = class_of(&self.scheduler, decision.pending) {
                 self.verdicts.insert(class, decision.verdict.clone());
             }
-            self.take_over(&decision, later, &mut outcome);
+            self.take_over(&decision, now, later, &mut outcome);
         }
         self.join_others(&mut outcome);
         outcome
@@ -454,24 +501,43 @@ impl Governor {
         }
     }
 
-    fn take_over(&mut self, decision: &Decision, later: impl Fn(FlavorResource) -> Amount, outcome: &mut Outcome) {
+    fn take_over(
+        &mut self,
+        decision: &Decision,
+        now: Timestamp,
+        later: impl Fn(FlavorResource) -> Amount,
+        outcome: &mut Outcome,
+    ) {
         let Some(waiter) = self.known.waiters.get(&decision.pending).cloned() else { return };
         match &decision.verdict {
             Verdict::Admitted { workload, assignment } => {
                 let Some(admitted) = self.admitted(&waiter, *workload, assignment, later) else { return };
                 self.waiting.remove(&waiter.row.id);
                 self.known.waiters.remove(&decision.pending);
+                self.lately.changed();
+                self.known.tried.remove(&decision.pending);
                 self.running.insert(waiter.row.id.clone(), *workload);
                 let allocations = waiter.wishes.iter().map(|wish| wish.id.clone()).collect();
                 self.known.holders.insert(*workload, Holder { row: waiter.row, allocations });
                 outcome.admitted.push(admitted);
             }
-            Verdict::Preempting { victims, .. } => {
+            Verdict::Preempting { victims, assignment } => {
+                let asked = self.known.asked(decision.pending, assignment);
                 for victim in victims {
                     let told = self.victim(&waiter, victim);
+                    if let Some(told) = &told {
+                        let gone = now.plus_seconds(told.notice_s.saturating_add(told.grace_s));
+                        self.made_free.add(&waiter.row.id, &told.row.id, gone, asked.clone());
+                    }
                     outcome.told.extend(told);
                 }
                 self.hears(&waiter, decision, outcome);
+            }
+            // As long as there are flavors to look at, nobody knows whether it waits.
+            Verdict::Waiting { .. } if self.scheduler.book().progress(decision.pending).is_some() => {
+                let tried = words::tried(&self.known, Some(&decision.verdict));
+                self.known.tried.entry(decision.pending).or_default().extend(tried);
+                outcome.unfinished = true;
             }
             Verdict::Waiting { .. } => self.hears(&waiter, decision, outcome),
         }
@@ -490,12 +556,19 @@ impl Governor {
         let queue = self.scheduler.running().get(place)?.queue;
         let own = tree.quota(queue, what).nominal;
         let over = self.scheduler.usage().of(queue, what).minus(later(what)).minus(own).or_zero().units();
+        let flavor = &names.flavor(flavor)?.slug;
+        // From now on it is what it is sold as.
+        let mut wishes = waiter.wishes.clone();
+        if let Some(hardware) = &waiter.row.hardware {
+            let sku_id = hardware.sku_of(flavor)?;
+            wishes.iter_mut().for_each(|wish| wish.sku_id.clone_from(sku_id));
+        }
         Some(Admitted {
             row: waiter.row.clone(),
-            flavor: names.flavor(flavor)?.slug.to_string(),
+            flavor: flavor.to_string(),
             pool_id: pool_of(names, assignment)?,
             borrowed_gpus: over.min(waiter.row.gpus()),
-            wishes: waiter.wishes.clone(),
+            wishes,
         })
     }
 
@@ -522,11 +595,12 @@ impl Governor {
     }
 
     // Somebody does not get it now, and hears why.
-    fn hears(&self, waiter: &Waiter, decision: &Decision, outcome: &mut Outcome) {
+    fn hears(&mut self, waiter: &Waiter, decision: &Decision, outcome: &mut Outcome) {
         let found = words::pending(&self.scheduler, &self.known, decision.pending, Some(&decision.verdict), None);
         let Some(mut wait) = found else { return };
         // Where it stands moves with every other one; who asks is told then.
         (wait.position, wait.of) = (None, None);
+        words::tried_before(&mut wait, self.known.tried.remove(&decision.pending).unwrap_or_default());
         let refused = (waiter.row.if_unavailable == IfUnavailable::Refuse).then(|| waiter.wishes.clone());
         outcome.waits.push(Waits { row: waiter.row.clone(), wait, refused });
     }
@@ -547,21 +621,22 @@ impl Governor {
             return words::running(&self.scheduler, &self.known, *place);
         }
         let place = *self.waiting.get(id)?;
-        let starts = {
+        self.count_usage(now);
+        let Ahead { next, starts } = {
             let mut floor = PictureFloor::new(snapshot, &self.known);
-            explain::starts(&self.scheduler, seconds(now), CYCLES_AHEAD_MAX, &mut floor)
-        };
-        let decisions = {
-            let mut ahead = self.scheduler.clone();
-            let mut floor = PictureFloor::new(snapshot, &self.known);
-            ahead.step(seconds(now), &mut floor)
+            explain::ahead(&self.scheduler, seconds(now), CYCLES_AHEAD_MAX, &mut floor)
         };
         let class = class_of(&self.scheduler, place);
         let own = |decision: &&Decision| decision.pending == place;
         let alike = |decision: &&Decision| class_of(&self.scheduler, decision.pending) == class;
-        let found = decisions.iter().find(own).or_else(|| decisions.iter().find(alike));
+        let found = next.iter().find(own).or_else(|| next.iter().find(alike));
         let verdict = found.map(|decision| &decision.verdict);
-        words::pending(&self.scheduler, &self.known, place, verdict, starts.get(&place).copied())
+        let mut told = words::pending(&self.scheduler, &self.known, place, verdict, starts.get(&place).copied())?;
+        // One look may be at the first flavor only; what was written down is of a whole search.
+        let written = self.known.waiters.get(&place).and_then(|waiter| waiter.row.wait.as_deref());
+        let written: Option<ExplanationView> = written.and_then(|wait| serde_json::from_str(wait).ok());
+        words::tried_before(&mut told, written.map(|wait| wait.tried).unwrap_or_default());
+        Some(told)
     }
 
     /// What would become of everybody under other objects. Nothing is kept of it.
@@ -569,8 +644,8 @@ impl Governor {
         let mut forecast = Forecast::default();
         self.scheduler.places_changed();
         for _ in 0..CYCLES_AHEAD_MAX {
-            let Outcome { admitted, told, waits } = self.cycle(snapshot, now);
-            let news = !admitted.is_empty() || !told.is_empty();
+            let Outcome { admitted, told, waits, unfinished } = self.cycle(snapshot, now);
+            let news = unfinished || !admitted.is_empty() || !told.is_empty();
             for one in admitted {
                 forecast.waits.remove(&one.row.id);
                 forecast.starts.insert(one.row.id.clone(), one.row);
@@ -608,12 +683,6 @@ pub(crate) struct Forecast {
 
 fn max_run_s(row: &WorkloadRow) -> Option<u32> {
     row.max_run_s.map(|seconds| u32::try_from(seconds).unwrap_or(u32::MAX))
-}
-
-// The window of stops begins, as far as a row tells, when the workload last changed its state.
-fn past(row: &WorkloadRow) -> Past {
-    let stops = u32::try_from(row.stops).unwrap_or(u32::MAX);
-    Past { stops, stops_since: seconds(row.life.state_since), returns: stops, displaced_by: None }
 }
 
 /// Whole seconds of a moment.

@@ -6,16 +6,18 @@ use std::{
 };
 
 use engine::Request;
-use model::{AllocationId, PoolId, SkuId, WorkloadId, governance::Governance, text::Slug};
+use model::{AllocationId, PoolId, SkuId, Timestamp, WorkloadId, governance::Governance, supply::GpuModel, text::Slug};
 use store::{
     StoreError, Tx, events, governance, placing,
     placing::WishRow,
     pools,
+    preemptions::{self, PreemptionRow},
     scope::Page,
-    skus::SkuRow,
-    workloads::{self, Member, WorkloadRow},
+    skus::{self, SkuRow},
+    workloads::{self, Member, RunRow, WorkloadRow},
 };
 
+use super::lately;
 use crate::applier;
 
 /// Rows that were true together.
@@ -29,6 +31,10 @@ pub(crate) struct Rows {
     members: Vec<Member>,
     wishes: Vec<WishRow>,
     skus: BTreeMap<SkuId, Arc<SkuRow>>,
+    /// Who held quota and gave it back, in queues where that counts.
+    pub(super) runs: Vec<RunRow>,
+    /// Who was told to go for somebody who still waits.
+    pub(super) told: Vec<PreemptionRow>,
 }
 
 /// What was committed since somebody last looked.
@@ -52,12 +58,14 @@ pub(crate) fn news(tx: &mut Tx<'_>, after: i64) -> Result<News, StoreError> {
 const POOLS_MAX: i64 = 10_000;
 
 /// Everything.
-pub(crate) fn read(tx: &mut Tx<'_>) -> Result<Rows, StoreError> {
+pub(crate) fn read(tx: &mut Tx<'_>, now: Timestamp) -> Result<Rows, StoreError> {
     let head = events::head(tx)?;
     let objects = governance::all(tx)?;
     let (version, governance) = (objects.version, objects.governance());
     let pools = pools::list(tx, None, Page::first(POOLS_MAX))?.into_iter().map(|pool| (pool.slug, pool.id)).collect();
-    let rows = Rows { version, head, governance, pools, ..Rows::default() };
+    let runs = lately::read(tx, &governance, now)?;
+    let told = preemptions::for_waiting(tx)?;
+    let rows = Rows { version, head, governance, pools, runs, told, ..Rows::default() };
     let live = workloads::live(tx)?;
     fill(tx, rows, live)
 }
@@ -76,6 +84,12 @@ fn fill(tx: &mut Tx<'_>, mut rows: Rows, found: Vec<WorkloadRow>) -> Result<Rows
     rows.members = workloads::members(tx, &ids(true))?;
     rows.wishes = placing::wishes_of(tx, &ids(false))?;
     rows.skus = placing::grounds(tx, &rows.wishes)?.skus;
+    let choices = found.iter().filter_map(|row| row.hardware.as_ref()).flat_map(|hardware| &hardware.choices);
+    let unknown: BTreeSet<&SkuId> = choices.map(|it| &it.sku_id).filter(|id| !rows.skus.contains_key(id)).collect();
+    if !unknown.is_empty() {
+        let read = skus::of_ids(tx, unknown.into_iter())?;
+        rows.skus.extend(read.into_iter().map(|sku| (sku.id.clone(), Arc::new(sku))));
+    }
     rows.workloads = found;
     Ok(rows)
 }
@@ -99,6 +113,11 @@ impl Rows {
             }
         }
         all
+    }
+
+    /// The GPUs of a SKU.
+    pub(super) fn gpu_model(&self, sku: &SkuId) -> Option<GpuModel> {
+        self.skus.get(sku).map(|sku| sku.gpu_model)
     }
 
     /// What each of these asks for. Members of one workload ask for the same.

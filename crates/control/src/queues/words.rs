@@ -1,9 +1,12 @@
 //! What the engine says about workloads, with names in place of numbers: for those who wait, and for those who have to go.
 
-use api::queue::{ExplanationView, HolderView, PromiseKind, QueueUseView, QuotaUseView, WayOutKind, WayOutView};
+use api::queue::{
+    ExplanationView, FlavorTriedView, HolderView, PromiseKind, QueueUseView, QuotaUseView, WayOutKind, WayOutView,
+};
 use govern::{
     cycle::{Scheduler, Verdict, book::PendingIx},
     explain::{self, Explanation, Promise, Standing, Unblock, sentence},
+    flavors::{Attempt, mode::Reach},
     preempt::Reason,
     tree::{FlavorResource, NodeIx},
     workload::WorkloadIx,
@@ -62,7 +65,42 @@ pub(super) fn pending(
     start: Option<i64>,
 ) -> Option<ExplanationView> {
     let to = known.waiters.get(&place).map(|waiter| &waiter.row.project_id);
-    explain::pending(scheduler, place, last, start).map(|found| view(known, &found, to))
+    let found = explain::pending(scheduler, place, last, start)?;
+    Some(ExplanationView { tried: tried(known, last), ..view(known, &found, to) })
+}
+
+/// Adds flavors that were tried before, as far as they were not tried again.
+pub(super) fn tried_before(wait: &mut ExplanationView, before: Vec<FlavorTriedView>) {
+    let mut all: Vec<FlavorTriedView> = vec![];
+    let again = std::mem::take(&mut wait.tried);
+    let earlier = before.into_iter().filter(|one| again.iter().all(|other| other.flavor != one.flavor));
+    for one in earlier.chain(again.iter().cloned()) {
+        if all.iter().all(|known| known.flavor != one.flavor) {
+            all.push(one);
+        }
+    }
+    wait.tried = all;
+}
+
+/// The flavors that a verdict looked at.
+pub(super) fn tried(known: &Known, last: Option<&Verdict>) -> Vec<FlavorTriedView> {
+    let assignment = match last {
+        Some(Verdict::Admitted { assignment, .. } | Verdict::Preempting { assignment, .. }) => Some(assignment),
+        Some(Verdict::Waiting { assignment, .. }) => assignment.as_ref(),
+        None => None,
+    };
+    let attempts = assignment.into_iter().flat_map(|it| &it.pod_sets).flat_map(|set| &set.attempts);
+    let named = |attempt: &Attempt| {
+        let reach = match attempt.standing.reach {
+            Reach::NoFit => "no_fit",
+            Reach::NoCandidates => "no_candidates",
+            Reach::Preempt => "preempt",
+            Reach::Reclaim => "reclaim",
+            Reach::Fit => "fit",
+        };
+        Some(FlavorTriedView { flavor: known.names.flavor(attempt.flavor)?.slug.to_string(), reach: reach.to_owned() })
+    };
+    attempts.filter_map(named).collect()
 }
 
 /// What a workload is told whose project has as many GPUs as it may have.
@@ -78,6 +116,7 @@ pub(super) fn capped(row: &WorkloadRow, again: Timestamp) -> ExplanationView {
         blocked_at: None,
         flavor: None,
         resource: None,
+        tried: vec![],
         asked: row.gpus(),
         available: 0,
         shortfall: 0,
@@ -114,6 +153,7 @@ fn view(known: &Known, found: &Explanation, to: Option<&ProjectId>) -> Explanati
         blocked_at: found.blocked_at.map(|node| names.node(node).to_owned()),
         flavor: thing.map(|(flavor, _)| flavor.to_owned()),
         resource: thing.map(|(_, resource)| resource.to_owned()),
+        tried: vec![],
         asked: found.asked.units(),
         available: found.available.units(),
         shortfall: found.shortfall.units(),

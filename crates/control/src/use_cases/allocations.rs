@@ -22,19 +22,22 @@ use model::{
     number::MemberCount,
     sku::CapacityShape,
     time::UtcTime,
+    workload::Hardware,
 };
 use store::{
     allocations,
     allocations::{AllocationRow, Description},
     decisions, images, pools, projects,
     projects::ProjectRow,
-    regions, skus,
+    regions,
     skus::SkuRow,
     slot_profiles, ssh_keys, tenants,
 };
 
 use super::{
-    as_display_name, lab, state_conflict,
+    as_display_name,
+    hardware::Served,
+    state_conflict,
     tenancy::accepted,
     unknown,
     workloads::{self, Queueing},
@@ -115,7 +118,7 @@ fn submitted(
 
 /// Asks for it at once: what is not free is refused.
 fn asked(ctx: &mut Ctx<'_, '_>, project: &ProjectRow, body: &AllocationLaunchBody) -> Result<AllocationId, Refusal> {
-    let Launch { sku, looked_at, terms } = Launch::read(ctx, project, body)?;
+    let Launch { sku, looked_at, terms, .. } = Launch::read(ctx, project, body)?;
     let admission = admitted(&looked_at)?;
     let id = AllocationId::from_parts(ctx.stamp.now, ctx.stamp.bits());
     let new = allocations::AllocationNew {
@@ -139,6 +142,10 @@ fn asked(ctx: &mut Ctx<'_, '_>, project: &ProjectRow, body: &AllocationLaunchBod
 /// What a launch is about, read and checked as far as it refers to other things.
 pub(super) struct Launch {
     pub(super) sku: SkuRow,
+    /// What else would do, where a hardware profile was named.
+    pub(super) others: Vec<SkuRow>,
+    /// What is kept with the workload, where one was named.
+    pub(super) hardware: Option<Hardware>,
     pub(super) looked_at: AdmitInput,
     pub(super) terms: AllocationTerms,
 }
@@ -150,8 +157,7 @@ impl Launch {
         project: &ProjectRow,
         body: &AllocationLaunchBody,
     ) -> Result<Self, Refusal> {
-        let sku = skus::get(ctx.tx, &body.sku_id)?.ok_or_else(|| unknown("/sku_id"))?;
-        lab::launch(ctx.config.lab, sku.gpu_model)?;
+        let Served { sku, others, hardware } = Served::read(ctx, body)?;
         let looked_at = admission_input(ctx, project, &sku, body)?;
         refuse_unfit_pool(ctx, &sku, body)?;
         let lease_ends = body.lease_ends_at.map(UtcTime::get);
@@ -165,7 +171,10 @@ impl Launch {
             image: launch_image(ctx, &sku, body)?,
             user_data: body.user_data.clone(),
         };
-        Ok(Self { sku, looked_at, terms })
+        if let Some(image) = &terms.image {
+            others.iter().try_for_each(|other| refuse_unfit_image(ctx, other, image))?;
+        }
+        Ok(Self { sku, others, hardware, looked_at, terms })
     }
 }
 

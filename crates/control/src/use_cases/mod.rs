@@ -9,6 +9,7 @@ mod enrollment;
 pub(crate) mod events;
 mod fleet;
 mod governance;
+mod hardware;
 pub(crate) mod images;
 mod ingress;
 mod lab;

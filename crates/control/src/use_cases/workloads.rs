@@ -34,7 +34,7 @@ use super::{
     allocations::{Launch, admitted, remember},
     as_display_name,
     governance::explained as governance_standing,
-    state_conflict,
+    hardware, state_conflict,
     tenancy::accepted,
     unknown,
 };
@@ -75,13 +75,17 @@ impl Queueing {
         body: &AllocationLaunchBody,
         at: &str,
     ) -> Result<Option<Self>, Refusal> {
-        let Some(local) = local_queue(ctx, project, body.queue.as_ref(), at)? else {
-            let needs_one = body.if_unavailable == Some(IfUnavailable::Queue)
+        let profile = hardware::profile(ctx, body, at)?;
+        let (queue, class) =
+            profile.as_ref().map_or((None, None), |it| (it.local_queue.as_ref(), it.priority_class.as_ref()));
+        let Some(local) = local_queue(ctx, project, body.queue.as_ref().or(queue), at)? else {
+            let needs_one = profile.is_some()
+                || body.if_unavailable == Some(IfUnavailable::Queue)
                 || body.priority_class.is_some()
                 || body.max_run_s.is_some();
             return if needs_one { Err(queue_missing(at)) } else { Ok(None) };
         };
-        let class = priority_class(ctx, body.priority_class.as_ref(), at)?;
+        let class = priority_class(ctx, body.priority_class.as_ref().or(class), at)?;
         Ok(Some(Self {
             local_queue: local.slug,
             queue: local.cluster_queue,
@@ -157,6 +161,7 @@ pub(super) fn submit(
         priority: queueing.priority,
         members: members.get(),
         sku_id: &launch.sku.id,
+        hardware: launch.hardware.as_ref(),
         region_id: &body.region_id,
         shape: launch.sku.shape,
         gpu_count: body.gpu_count.get(),

@@ -3,8 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use api::queue::ExplanationView;
-use api::workload::{PreemptionView, WorkloadExplanationView, WorkloadMemberView, WorkloadView};
-use model::{Timestamp, WorkloadId, allocation::Desired, workload::State};
+use api::workload::{
+    HardwareChoiceView, HardwareView, PreemptionView, WorkloadExplanationView, WorkloadMemberView, WorkloadView,
+};
+use model::{
+    Timestamp, WorkloadId,
+    allocation::Desired,
+    workload::{Hardware, HardwareChoice, State},
+};
 use store::{
     StoreError, Tx,
     preemptions::{self, PreemptionRow},
@@ -70,6 +76,7 @@ pub(crate) fn workload(row: WorkloadRow, beside: &mut Beside, now: Timestamp) ->
         priority: row.priority,
         member_count: row.members,
         sku_id: row.sku_id,
+        hardware: row.hardware.map(hardware),
         shape: row.shape,
         gpu_count: row.gpu_count,
         region_id: row.region_id,
@@ -87,6 +94,11 @@ pub(crate) fn workload(row: WorkloadRow, beside: &mut Beside, now: Timestamp) ->
         version: row.version,
         created_at: row.created,
     })
+}
+
+fn hardware(kept: Hardware) -> HardwareView {
+    let choice = |it: HardwareChoice| HardwareChoiceView { flavor: it.flavor, sku_id: it.sku_id };
+    HardwareView { profile: kept.profile, choices: kept.choices.into_iter().map(choice).collect() }
 }
 
 /// Why a workload stands where it stands.

@@ -4,22 +4,24 @@
 use std::sync::Arc;
 
 use api::node_plane::ToControl;
+use control::applier::ClaimSnapshot;
 use model::{
-    AllocationId, GovernedId, PreemptionId, ProjectId, TenantId, WorkloadId,
+    AllocationId, GovernedId, PreemptionId, ProjectId, SkuId, TenantId, WorkloadId,
     allocation::{self, AllocationTerms},
-    governance::Governance,
+    governance::{Governance, Toleration},
     notice::{NoticeSeen, StopReason},
     sku::CapacityShape,
-    supply::SlotState,
+    supply::{GpuModel, SlotState},
     task::{Task, TaskFailure, TaskInput, TaskKind, TaskResult},
-    workload::{IfUnavailable, PreemptionRule, State},
+    workload::{Hardware, HardwareChoice, IfUnavailable, PreemptionRule, State},
 };
 use store::{
     Db, Page,
     allocations::{self, AllocationNew},
-    governance, preemptions,
+    claims, governance, preemptions,
     preemptions::{PreemptionNew, PreemptionRow},
     projects::{self, ProjectNew},
+    skus::{self, SkuTerms},
     tasks::TaskRow,
     tenants,
     testing::both_engines,
@@ -47,7 +49,7 @@ const OBJECTS: &str = r#"{
   "priority_classes": [{ "slug": "urgent", "value": 100 }],
   "cohorts": [{ "slug": "all" }],
   "cluster_queues": [
-    { "slug": "ours", "cohort": "all", "notice_s": 60, "grace_s": 30,
+    { "slug": "ours", "cohort": "all", "notice_s": 60, "grace_s": 45,
       "preemption": { "within_queue": "lower_priority", "reclaim_within_cohort": "any" },
       "resource_groups": [{ "flavors": [{ "flavor": "h200", "quotas": [{ "nominal": 4 }] }] }] },
     { "slug": "theirs", "cohort": "all", "notice_s": 60, "grace_s": 30,
@@ -64,6 +66,30 @@ const LARGE: &str = r#"{
   "cluster_queues": [{ "slug": "large",
     "resource_groups": [{ "flavors": [{ "flavor": "h200", "quotas": [{ "nominal": 16 }] }] }] }],
   "local_queues": [{ "project_id": "OURS", "slug": "large", "cluster_queue": "large" }]
+}"#;
+
+const QUICK: &str = r#"{
+  "cluster_queues": [{ "slug": "quick", "min_run_s": 30, "preemption": { "within_queue": "lower_priority" },
+    "resource_groups": [{ "flavors": [{ "flavor": "h200", "quotas": [{ "nominal": 4 }] }] }] }]
+}"#;
+
+const ANY: &str = r#"{
+  "flavors": [
+    { "slug": "a100", "gpu_model": "a100-sxm", "speed_milli": 400 },
+    { "slug": "kept", "gpu_model": "h200-sxm", "taints": [{ "key": "kept-for", "value": "vision", "effect": "no_schedule" }] }
+  ],
+  "cluster_queues": [
+    { "slug": "any", "resource_groups": [{ "flavors": [
+      { "flavor": "a100", "quotas": [{ "nominal": 4 }] }, { "flavor": "h200", "quotas": [{ "nominal": 4 }] }] }] },
+    { "slug": "kept", "resource_groups": [{ "flavors": [{ "flavor": "kept", "quotas": [{ "nominal": 4 }] }] }] }
+  ]
+}"#;
+
+const COUNTED: &str = r#"{
+  "cluster_queues": [{ "slug": "counted", "usage_half_life_s": 3600, "ordering": "strict_fifo",
+    "resource_groups": [{ "flavors": [{ "flavor": "h200", "quotas": [{ "nominal": 4 }] }] }] }],
+  "local_queues": [{ "project_id": "OURS", "slug": "counted", "cluster_queue": "counted" },
+    { "project_id": "THEIRS", "slug": "counted", "cluster_queue": "counted" }]
 }"#;
 
 impl Two {
@@ -116,8 +142,44 @@ impl Two {
     }
 
     fn submit_with(&self, side: &Side, members: i64, gpus: i64, priority: i64, or: IfUnavailable) -> WorkloadId {
+        self.submit_as(side, members, (gpus, priority), or, None)
+    }
+
+    /// What is sold of the other GPUs, of which there is no node.
+    fn other_sku(&self) -> SkuId {
+        let id = SkuId::from_parts(self.world.clock_now(), self.world.ports.id_bits());
+        let made = id.clone();
+        self.world
+            .write(move |tx, stamp| {
+                let terms = SkuTerms {
+                    name: "A100".parse().unwrap(),
+                    gpu_counts: vec![1, 2, 4],
+                    profile: None,
+                    vcpus_per_gpu: 16,
+                    memory_mib_per_gpu: 100_000,
+                    price_micros_per_gpu_hour: 1_000_000,
+                    enabled: true,
+                };
+                let slice = (CapacityShape::GpuSlice, GpuModel::A100Sxm);
+                skus::insert(tx, stamp, &made, &"a100-slice".parse().unwrap(), slice, &terms)
+            })
+            .unwrap();
+        id
+    }
+
+    fn submit_as(
+        &self,
+        side: &Side,
+        members: i64,
+        (gpus, priority): (i64, i64),
+        or: IfUnavailable,
+        hardware: Option<Hardware>,
+    ) -> WorkloadId {
         let id = WorkloadId::from_parts(self.world.clock_now(), self.world.ports.id_bits());
         let (made, side, sku, region) = (id.clone(), side.clone(), self.world.sku.clone(), self.world.region.clone());
+        // As long as it waits, it is the first that would do.
+        let first = hardware.as_ref().and_then(|it| it.choices.first()).map(|it| it.sku_id.clone());
+        let sku = first.unwrap_or(sku);
         self.world
             .write(move |tx, stamp| {
                 let name = "train".parse().unwrap();
@@ -132,6 +194,7 @@ impl Two {
                     priority,
                     members,
                     sku_id: &sku,
+                    hardware: hardware.as_ref(),
                     region_id: &region,
                     shape: CapacityShape::GpuSlice,
                     gpu_count: gpus,
@@ -298,6 +361,10 @@ fn what_was_lent_comes_back_when_its_owner_asks_and_the_borrower_comes_again() {
         assert_eq!(two.state(&first), State::Running, "who is within its own is never stopped for others");
         let again = two.workload(&lent);
         assert_eq!((again.state, again.stops, again.flavor), (State::Queued, 1, None));
+        let gone = two.told(&lent)[0].gone.unwrap();
+        assert_eq!(again.due, Some(gone.plus_seconds(10)), "the engine's first back-off");
+        assert_eq!((again.recent.stops, &again.recent.displaced_by), (1, &Some(owner.clone())));
+        assert!(again.recent.since.is_some_and(|since| gone.micros_since(since) < 1_000_000));
         assert_eq!(two.world.slots_in(SlotState::InUse), 8);
         assert_eq!(two.world.active_claims(), 8);
         // Nothing moves any more, however long one waits: nobody may take what is the owner's.
@@ -395,6 +462,8 @@ fn each_guest_is_told_once_and_the_order_to_stop_it_comes_after_that() {
         for (notice, release) in two.notices(&members).iter().zip(two.orders(&members, TaskKind::SliceVmRelease)) {
             assert_eq!(notice.allocation_id(), release.allocation_id());
             assert!(release.fence > notice.fence, "{:?} after {:?}", release.fence, notice.fence);
+            let TaskInput::SliceVmRelease(input) = &release.input else { panic!("{release:?}") };
+            assert_eq!(input.grace_s, Some(two.told(&gang)[0].grace_s), "as its owner was told");
         }
         assert_eq!(two.orders(&members, TaskKind::SliceVmRelease).len(), 2);
         two.world.check_history();
@@ -480,6 +549,193 @@ fn a_host_that_is_heard_again_in_time_tells_its_guest_after_all() {
             two.world.settle();
         }
         assert_eq!(two.notices(&members).len(), 1);
+    });
+}
+
+#[test]
+fn each_queue_says_how_long_its_work_is_left_alone() {
+    both_engines(|db| {
+        let mut two = Two::new(db, 2);
+        two.govern(QUICK);
+        let (ours, quick) = (two.ours.clone(), Side { queue: "quick", ..two.ours.clone() });
+        let (usual, short) = (two.submit(&ours, 1, 8, 0), two.submit(&quick, 1, 4, 0));
+        two.work();
+        assert_eq!((two.state(&usual), two.state(&short)), (State::Running, State::Running));
+        let told = |two: &Two| (two.told(&usual).len(), two.told(&short).len());
+        for side in [&ours, &quick] {
+            two.submit(side, 1, 4, 100);
+        }
+        two.world.settle();
+        assert_eq!(told(&two), (0, 0));
+        two.later_s(40);
+        assert_eq!(told(&two), (0, 1), "the queue's own half minute is over");
+        two.later_s(600);
+        assert_eq!(told(&two), (1, 1), "and so are the usual ten minutes");
+        two.world.check_history();
+    });
+}
+
+fn choice(flavor: &str, sku_id: &SkuId) -> HardwareChoice {
+    HardwareChoice { flavor: flavor.parse().unwrap(), sku_id: sku_id.clone() }
+}
+
+#[test]
+fn any_gpu_is_served_by_the_flavor_that_has_a_place_and_sold_as_that() {
+    both_engines(|db| {
+        let mut two = Two::new(db, 1);
+        two.govern(ANY);
+        let (any, other) = (Side { queue: "any", ..two.ours.clone() }, two.other_sku());
+        let choices = vec![choice("a100", &other), choice("h200", &two.world.sku)];
+        let hardware = Hardware { profile: "any-gpu".parse().unwrap(), choices, tolerations: vec![] };
+        let submit = |two: &Two| two.submit_as(&any, 2, (2, 0), IfUnavailable::Queue, Some(hardware.clone()));
+        let first = submit(&two);
+        assert_eq!(two.workload(&first).sku_id, other);
+        two.work();
+        let row = two.workload(&first);
+        assert_eq!((row.state, &row.sku_id), (State::Running, &two.world.sku), "there are no others");
+        assert_eq!(row.flavor, Some("h200".parse().unwrap()));
+        for member in two.members(&first) {
+            let (asked, claimed) = (member.clone(), member);
+            let allocation = two.world.read(move |tx| allocations::get(tx, &asked)).unwrap();
+            assert_eq!(allocation.sku_id, two.world.sku);
+            let claims = two.world.read(move |tx| claims::of_allocation(tx, &claimed));
+            let sold: Vec<ClaimSnapshot> =
+                claims.iter().map(|claim| serde_json::from_str(&claim.snapshot).unwrap()).collect();
+            assert!(sold.iter().all(|sold| sold.price_micros_per_gpu_hour == 3_000_000), "{sold:?}");
+        }
+        // Quota of the one and places of the other do not make a place; who waits hears what was tried.
+        let second = submit(&two);
+        two.work();
+        assert_eq!(two.state(&second), State::Queued);
+        let wait: serde_json::Value = serde_json::from_str(&two.workload(&second).wait.unwrap()).unwrap();
+        let tried: Vec<_> = wait["tried"].as_array().unwrap().iter().map(|it| it["flavor"].clone()).collect();
+        assert_eq!(tried, ["a100", "h200"], "{wait:#}");
+        two.world.check_history();
+    });
+}
+
+#[test]
+fn a_tainted_flavor_is_for_those_who_put_up_with_it() {
+    both_engines(|db| {
+        let mut two = Two::new(db, 1);
+        two.govern(ANY);
+        let kept = Side { queue: "kept", ..two.ours.clone() };
+        let choices = vec![choice("kept", &two.world.sku)];
+        let mut hardware = Hardware { profile: "kept".parse().unwrap(), choices, tolerations: vec![] };
+        let plain = two.submit(&kept, 1, 1, 0);
+        let without = two.submit_as(&kept, 1, (1, 0), IfUnavailable::Queue, Some(hardware.clone()));
+        let tolerates = |value: &str| Toleration {
+            key: "kept-for".parse().unwrap(),
+            value: Some(value.parse().unwrap()),
+            effect: None,
+        };
+        hardware.tolerations = vec![tolerates("speech")];
+        let other = two.submit_as(&kept, 1, (1, 0), IfUnavailable::Queue, Some(hardware.clone()));
+        hardware.tolerations.push(tolerates("vision"));
+        let with = two.submit_as(&kept, 1, (1, 0), IfUnavailable::Queue, Some(hardware));
+        two.work();
+        for waits in [&plain, &without, &other] {
+            assert_eq!(two.wait_code(waits).as_deref(), Some("no_matching_flavor"));
+        }
+        let row = two.workload(&with);
+        assert_eq!((row.state, row.flavor), (State::Running, Some("kept".parse().unwrap())));
+        two.world.check_history();
+    });
+}
+
+#[test]
+fn who_used_less_of_late_comes_first_also_under_a_new_leader() {
+    for restarts in [false, true] {
+        both_engines(move |db| {
+            let mut two = Two::new(db, 1);
+            two.govern(COUNTED);
+            let (ours, theirs) =
+                (Side { queue: "counted", ..two.ours.clone() }, Side { queue: "counted", ..two.theirs.clone() });
+            let ran = two.submit(&ours, 1, 4, 0);
+            two.work();
+            assert_eq!(two.state(&ran), State::Running);
+            two.later_s(1800);
+            // One of ours, with a higher priority and first in the line, and one of theirs.
+            let (again, other) = (two.submit(&ours, 1, 4, 100), two.submit(&theirs, 1, 4, 0));
+            two.work();
+            let own = ran.clone();
+            two.world
+                .write(move |tx, stamp| {
+                    let row = workloads::get(tx, &own)?.unwrap();
+                    workloads::wish(tx, stamp, &row, allocation::Desired::Released, None)
+                })
+                .unwrap();
+            if restarts {
+                two.world.restart();
+            }
+            two.later_s(60);
+            assert_eq!((two.state(&again), two.state(&other)), (State::Queued, State::Running), "{restarts}");
+            two.world.check_history();
+        });
+    }
+}
+
+#[test]
+fn what_is_made_free_for_one_is_not_given_to_another_who_asks_without_a_queue() {
+    for restarts in [false, true] {
+        both_engines(move |db| {
+            let mut two = Two::new(db, 1);
+            two.govern(
+                &QUICK.replace(r#""nominal": 4"#, r#""nominal": 8"#).replace(r#""min_run_s": 30"#, r#""min_run_s": 0"#),
+            );
+            let quick = Side { queue: "quick", ..two.ours.clone() };
+            let (first, second) = (two.submit(&quick, 1, 4, 0), two.submit(&quick, 1, 4, 0));
+            two.work();
+            two.later_s(1);
+            let urgent = two.submit(&quick, 1, 8, 100);
+            two.world.settle();
+            assert_eq!((two.state(&first), two.state(&second)), (State::Preempting, State::Preempting));
+            // One of both has saved its work, and is gone before the other.
+            let members = two.members(&first);
+            let of_first = |task: &Task| task.input.allocation_id().is_some_and(|id| members.contains(id));
+            let told = two.offered().into_iter().find(|(_, task)| of_first(task)).unwrap();
+            two.says(&told, true);
+            two.work();
+            assert_eq!((two.state(&first), two.state(&second)), (State::Queued, State::Preempting));
+            assert_eq!(two.world.slots_in(SlotState::Available), 4);
+            if restarts {
+                two.world.restart();
+            }
+            let (wish, _) = two.world.launch(4);
+            two.work();
+            assert_eq!(two.world.allocation(&wish).state, allocation::State::Refused, "they are kept");
+            two.later_s(70);
+            assert_eq!(two.state(&urgent), State::Running);
+            two.world.check_history();
+        });
+    }
+}
+
+#[test]
+fn strict_priority_is_strict_order_and_best_effort_is_not() {
+    both_engines(|db| {
+        let mut two = Two::new(db, 2);
+        let orders = ["priority", "strict_fifo", "best_effort_fifo"];
+        for order in orders {
+            let quick = QUICK.replace("\"quick\"", &format!("\"{}\"", order.replace('_', "-")));
+            two.govern(&quick.replace("\"min_run_s\"", &format!("\"ordering\": \"{order}\", \"min_run_s\"")));
+        }
+        let seen = ["priority", "strict-fifo", "best-effort-fifo"].map(|queue| {
+            let side = Side { queue, ..two.ours.clone() };
+            // One that takes half of the quota, one of higher priority that does not fit beside it and may stop nobody of
+            // its own, and smaller ones of equal and of less priority that would fit.
+            let running = two.submit(&side, 1, 2, 100);
+            two.work();
+            assert_eq!(two.state(&running), State::Running);
+            two.submit(&side, 1, 4, 50);
+            two.later_s(1);
+            let (equal, less) = (two.submit(&side, 1, 1, 50), two.submit(&side, 1, 1, 0));
+            two.work();
+            (two.state(&equal), two.state(&less))
+        });
+        let (waits, runs) = ((State::Queued, State::Queued), (State::Running, State::Running));
+        assert_eq!(seen, [waits, waits, runs]);
+        two.world.check_history();
     });
 }
 

@@ -208,6 +208,13 @@ impl Inventory {
         true
     }
 
+    /// Those of these slots of a node that are free.
+    pub fn free_of(&self, id: &NodeId, slots: &[SlotId]) -> Vec<SlotId> {
+        let Some((_, node)) = self.node(id) else { return vec![] };
+        let is_free = |slot: &&SlotId| node.place_of(slot).is_some_and(|place| node.is_available(place));
+        slots.iter().filter(is_free).cloned().collect()
+    }
+
     /// A node as it is now, to be put back after trying something on it; none if it is not known.
     pub fn keep(&self, id: &NodeId) -> Option<Kept> {
         self.node(id).map(|(at, node)| Kept { at, node: node.clone() })

@@ -223,6 +223,11 @@ impl Node {
         self.enter(occupant, places);
     }
 
+    /// Whether the slot at this place is in nobody's hands.
+    pub(crate) fn is_available(&self, at: usize) -> bool {
+        self.slots.get(at).is_some_and(|slot| slot.state == SlotState::Available)
+    }
+
     /// Puts the slot at this place in another state.
     pub(crate) fn turn(&mut self, at: usize, into: SlotState, since: Option<Timestamp>) {
         self.slots[at].state = into;

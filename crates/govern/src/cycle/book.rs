@@ -54,6 +54,8 @@ pub struct Pending {
     pub may_not_preempt: bool,
     /// The longest that it will run, in seconds; nothing where nobody knows.
     pub max_run_s: Option<u32>,
+    /// For how many seconds it is left alone once it has its quota; as the rules say where nothing is said.
+    pub run_s_min: Option<u32>,
     /// It is not looked at before this time, in seconds.
     pub due_at: Option<i64>,
     /// What it went through.
@@ -64,8 +66,8 @@ impl Pending {
     /// One that waits for the first time, with nothing in its way.
     #[must_use]
     pub fn new(queue: NodeIx, waiting: Waiting, shape: ShapeIx) -> Self {
-        let (max_run_s, due_at, past) = (None, None, Past::default());
-        Self { queue, waiting, shape, bar: None, may_not_preempt: false, max_run_s, due_at, past }
+        let (max_run_s, run_s_min, due_at, past) = (None, None, None, Past::default());
+        Self { queue, waiting, shape, bar: None, may_not_preempt: false, max_run_s, run_s_min, due_at, past }
     }
 }
 

@@ -145,6 +145,7 @@ impl Scheduler {
         Some(self.submit(Pending {
             may_not_preempt: terms.may_not_preempt,
             max_run_s: terms.max_run_s,
+            run_s_min: terms.run_s_min,
             due_at: (wait_s > 0).then(|| now.saturating_add(i64::from(wait_s))),
             past,
             ..Pending::new(queue, waiting, terms.shape?)
@@ -172,6 +173,20 @@ impl Scheduler {
     /// A workload that waits has another priority now.
     pub fn set_priority(&mut self, place: PendingIx, priority: i64) {
         self.book.change(place, |pending| pending.waiting.priority = priority);
+    }
+
+    /// The local queue of a workload that waits has used so much of late.
+    pub fn set_local_usage(&mut self, place: PendingIx, used: u64) {
+        if self.book.get(place).is_some_and(|pending| pending.waiting.local_usage != used) {
+            self.book.change(place, |pending| pending.waiting.local_usage = used);
+        }
+    }
+
+    /// The same for one that runs.
+    pub fn set_running_local_usage(&mut self, place: WorkloadIx, used: u64) {
+        if self.running.get(place).is_some_and(|workload| workload.local_usage != used) {
+            self.running.update(place, |workload| workload.local_usage = used);
+        }
     }
 
     /// A workload that runs has another priority now. A lower one may be taken by those who wait.

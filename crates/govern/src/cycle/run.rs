@@ -443,6 +443,7 @@ impl<'s> Run<'s> {
 fn runs(pending: &Pending, assignment: &Assignment, now: i64) -> Workload {
     let terms = Terms {
         max_run_s: pending.max_run_s,
+        run_s_min: pending.run_s_min,
         shape: Some(pending.shape),
         may_not_preempt: pending.may_not_preempt,
         leaves: None,

@@ -3,14 +3,24 @@
 use crate::cycle::{Decision, Floor, Scheduler, Verdict, book::PendingIx};
 use std::collections::BTreeMap;
 
-/// When each workload that waits starts at the latest, in seconds, if nobody else comes. What has no known end never ends, and
-/// whoever would need its quota has no start here. Looks no further than so many cycles.
+/// What a copy of the state came to that ran ahead.
+#[derive(Debug, Clone, Default)]
+pub struct Ahead {
+    /// What the next cycle would decide.
+    pub next: Vec<Decision>,
+    /// When each workload that waits starts at the latest, in seconds, if nobody else comes.
+    pub starts: BTreeMap<PendingIx, i64>,
+}
+
+/// Runs a copy ahead, no further than so many cycles. What has no known end never ends, and whoever would need its quota has
+/// no start there.
 #[must_use]
-pub fn starts(scheduler: &Scheduler, now: i64, cycles_max: u32, floor: &mut dyn Floor) -> BTreeMap<PendingIx, i64> {
+pub fn ahead(scheduler: &Scheduler, now: i64, cycles_max: u32, floor: &mut dyn Floor) -> Ahead {
     let mut ahead = scheduler.clone();
-    let (mut now, mut starts) = (now, BTreeMap::new());
+    let (mut now, mut starts, mut next_cycle) = (now, BTreeMap::new(), None);
     for _ in 0..cycles_max {
         let decisions = ahead.step(now, floor);
+        next_cycle.get_or_insert_with(|| decisions.clone());
         let before = starts.len();
         let is_admitted = |decision: &&Decision| matches!(decision.verdict, Verdict::Admitted { .. });
         // A place in the book is used again once its workload runs, but nobody new comes here.
@@ -36,5 +46,5 @@ pub fn starts(scheduler: &Scheduler, now: i64, cycles_max: u32, floor: &mut dyn 
         let over: Vec<_> = ahead.running().iter().filter_map(over).collect();
         over.into_iter().for_each(|place| drop(ahead.end(place)));
     }
-    starts
+    Ahead { next: next_cycle.unwrap_or_default(), starts }
 }

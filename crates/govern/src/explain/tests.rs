@@ -97,7 +97,7 @@ fn of(decisions: &[Decision], place: PendingIx) -> &Verdict {
 // Steps once and explains.
 fn explain(scheduler: &mut Scheduler, now: i64, place: PendingIx) -> Explanation {
     let decisions = scheduler.step(now, &mut AnyFloor);
-    let start = starts(scheduler, now, 100, &mut AnyFloor).get(&place).copied();
+    let start = ahead(scheduler, now, 100, &mut AnyFloor).starts.get(&place).copied();
     pending(scheduler, place, Some(of(&decisions, place)), start).unwrap()
 }
 
@@ -304,7 +304,10 @@ fn who_may_not_take_or_would_take_too_many_or_would_pass_another_says_so() {
     let told = pending(&scheduler, second, Some(of(&decisions, second)), None).unwrap();
     assert_eq!(told.code, Code::ReservedForAnother);
     assert_eq!(told.unblocks, [Unblock::Starts { pending: first, at: Some(100) }]);
-    assert_eq!(starts(&scheduler, 1, 100, &mut AnyFloor).get(&first), Some(&100));
+    let seen = ahead(&scheduler, 1, 100, &mut AnyFloor);
+    assert_eq!(seen.starts.get(&first), Some(&100));
+    let mut copy = scheduler.clone();
+    assert_eq!(seen.next, copy.step(1, &mut AnyFloor), "the first step of the run is the next cycle");
 }
 
 #[test]

@@ -98,6 +98,17 @@ impl Consumed {
         self.sampled_at = Some(now);
     }
 
+    /// Counts what was in use from one time to another, or is in use since then, as it counts at a later time. What has just
+    /// come into use counts as if it had been for one sampling interval.
+    pub fn ran(&mut self, decay: &Decay, amount: (Resource, Amount), from: i64, to: Option<i64>, now: i64) {
+        let ago = |then: i64| u64::try_from(now.saturating_sub(then)).unwrap_or(0);
+        let part = match to {
+            Some(to) => decay.left(ago(to)).saturating_sub(decay.left(ago(from.min(to)))),
+            None => ONE - decay.left(ago(from).max(u64::from(decay.sample_s))),
+        };
+        add(&mut self.faded, amount.0, share_of(wide(amount.1), part));
+    }
+
     /// An admission counts at once, with what one sampling interval of it would add.
     pub fn admitted(&mut self, decay: &Decay, requests: &[(Resource, Amount)]) {
         let part = ONE - decay.left(u64::from(decay.sample_s));
@@ -186,6 +197,26 @@ mod tests {
         consumed.admitted(&day, &asked);
         consumed.sample(&day, 0, &[]);
         assert_eq!(key(&consumed), 0);
+    }
+
+    #[test]
+    fn a_run_counts_as_if_it_had_been_sampled_all_the_while() {
+        let mut sampled = Consumed::default();
+        for (now, gpus) in [(0, 8), (1800, 8), (3600, 8), (5400, 0), (9000, 0)] {
+            sampled.sample(&HOUR, now, &[(GPU, Amount::new(gpus))]);
+        }
+        let mut ran = Consumed::default();
+        ran.ran(&HOUR, (GPU, Amount::new(8)), 0, Some(3600), 9000);
+        assert!(key(&ran).abs_diff(key(&sampled)) < 100, "{} {}", key(&ran), key(&sampled));
+        // Three half-lives after it began and half that after it ended.
+        let mut runs = Consumed::default();
+        runs.ran(&HOUR, (GPU, Amount::new(8)), 0, None, 3600);
+        assert!(about(key(&runs), 4));
+        let (mut just, mut soon) = (Consumed::default(), Consumed::default());
+        just.ran(&HOUR, (GPU, Amount::new(8)), 3600, None, 3600);
+        soon.ran(&HOUR, (GPU, Amount::new(8)), 3300, None, 3600);
+        assert_eq!(key(&just), key(&soon), "an admission counts at once");
+        assert!(key(&just) > 0);
     }
 
     #[test]

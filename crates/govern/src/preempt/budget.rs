@@ -47,7 +47,7 @@ pub(super) fn protected(rules: &PreemptionRules, workload: &Workload, now: i64) 
         return None;
     }
     let since = workload.quota_at.unwrap_or(now).min(now);
-    let grown_at = since.saturating_add(i64::from(rules.run_s_min));
+    let grown_at = since.saturating_add(i64::from(workload.terms.run_s_min.unwrap_or(rules.run_s_min)));
     if now < grown_at {
         return Some(Protected::Young(grown_at));
     }

@@ -64,7 +64,7 @@ pub struct PreemptionRules {
     pub evictions_max: Option<u32>,
     /// Whoever uses less than so many thousandths of its own beyond it is left alone.
     pub dead_zone_per_mille: u32,
-    /// A workload that holds its quota for less than this is left alone.
+    /// A workload that holds its quota for less than this is left alone, unless its own terms say how long.
     pub run_s_min: u32,
     /// How long a victim has between being told and being stopped.
     pub notice_s: u32,

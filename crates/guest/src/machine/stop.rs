@@ -49,6 +49,14 @@ impl Default for StopBudget {
     }
 }
 
+impl StopBudget {
+    /// The same, for a guest that was promised so many seconds to stop in order, if it was.
+    #[must_use]
+    pub fn within(self, grace_s: Option<i64>) -> Self {
+        Self { acpi_s: grace_s.map_or(self.acpi_s, |grace_s| grace_s.max(0)), ..self }
+    }
+}
+
 /// What to do next.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -166,6 +174,19 @@ mod tests {
         assert_eq!(step(Some(State::Paused), &[9], None, None, 1), StopStep::Destroy);
         assert_eq!(step(Some(State::Off), &[], Some(100), Some(160), 161), StopStep::Undefine);
         assert_eq!(step(None, &[], None, None, 1), StopStep::Gone);
+    }
+
+    #[test]
+    fn a_guest_has_as_long_as_it_was_promised() {
+        let (seen, since) = (
+            Remains { machine: Some(State::Running), processes: vec![9] },
+            StopProgress { asked_at: Some(at(100)), destroyed_at: None },
+        );
+        let step = |grace_s, now| next_stop_step(&seen, &since, at(now), &BUDGET.within(grace_s));
+        assert_eq!(step(None, 159), StopStep::Wait { until: at(160) });
+        assert_eq!((step(Some(90), 189), step(Some(90), 190)), (StopStep::Wait { until: at(190) }, StopStep::Destroy));
+        assert_eq!((step(Some(0), 100), step(Some(-5), 100)), (StopStep::Destroy, StopStep::Destroy));
+        assert_eq!(BUDGET.within(Some(7)).destroy_s, BUDGET.destroy_s);
     }
 
     #[test]

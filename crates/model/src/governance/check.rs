@@ -38,8 +38,6 @@ text_enum! {
         LendingAboveNominal = "lending_above_nominal",
         /// All quota of a flavor together cannot be counted.
         SumTooLarge = "sum_too_large",
-        /// A list is too short or too long.
-        WrongLength = "wrong_length",
         /// Two windows of one quota are open at the same time.
         WindowsOverlap = "windows_overlap",
         /// A time of day that does not begin a window.
@@ -155,12 +153,6 @@ impl<'a> Looking<'a> {
         }
     }
 
-    fn must_have(&mut self, object: &Identity, field: impl Into<String>, length: usize, least: usize, most: usize) {
-        if !(least..=most).contains(&length) {
-            self.refuse(object, field, FindingCode::WrongLength, format!("{least} to {most} entries, not {length}"));
-        }
-    }
-
     /// Items of a list that came before, each at its field.
     fn must_differ<T: Ord>(&mut self, object: &Identity, items: impl IntoIterator<Item = (String, T)>) {
         let mut seen = BTreeSet::new();
@@ -191,7 +183,6 @@ impl<'a> Looking<'a> {
     fn hardware(&mut self) {
         for topology in &self.all.topologies {
             let identity = Object::Topology(topology.clone()).identity();
-            self.must_have(&identity, "/levels", topology.levels.len(), 1, 16);
             let levels = topology.levels.iter().enumerate().map(|(at, level)| (format!("/levels/{at}"), level));
             self.must_differ(&identity, levels);
         }
@@ -207,8 +198,6 @@ impl<'a> Looking<'a> {
                 let accepted = format!("the short name of a pool that exists; there is no {pool}");
                 self.refuse(&identity, "/pool", FindingCode::UnknownReference, accepted);
             }
-            self.must_have(&identity, "/taints", flavor.taints.len(), 0, 8);
-            self.must_have(&identity, "/tolerations", flavor.tolerations.len(), 0, 8);
             let taints = flavor.taints.iter().enumerate();
             self.must_differ(&identity, taints.map(|(at, it)| (format!("/taints/{at}"), (&it.key, it.effect))));
         }
@@ -219,7 +208,6 @@ impl<'a> Looking<'a> {
 
     fn profile(&mut self, profile: &super::HardwareProfile) {
         let identity = Object::HardwareProfile(profile.clone()).identity();
-        self.must_have(&identity, "/flavors", profile.flavors.len(), 0, 64);
         for (at, flavor) in profile.flavors.iter().enumerate() {
             let there = self.names.flavors.contains(flavor);
             self.must_exist(&identity, format!("/flavors/{at}"), Kind::Flavor, flavor, there);

@@ -48,7 +48,7 @@ pub struct Taint {
     pub effect: TaintEffect,
 }
 
-/// What work on a flavor puts up with without saying so.
+/// A taint that work puts up with.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Toleration {
@@ -105,18 +105,24 @@ pub struct HardwareProfile {
     pub slug: Slug,
     /// Name for people.
     pub name: DisplayName,
-    /// Any of these flavors, the first that can be had; any GPU when empty.
+    /// Any of these flavors, the first in the order of the queue that can be had; any GPU when empty. A flavor counts if a
+    /// SKU for slices of its GPUs is sold in the size that is asked for; of several the cheapest is bought.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[serde(deserialize_with = "within::<_, _, 0, 64>")]
     #[schemars(length(max = 64))]
     pub flavors: Vec<Slug>,
+    /// The taints of flavors that whoever chooses the profile puts up with: 8 at most.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(deserialize_with = "within::<_, _, 0, 8>")]
+    #[schemars(length(max = 8))]
+    pub tolerations: Vec<Toleration>,
     /// How many GPUs at least.
     #[serde(default = "one_gpu")]
     pub gpu_count_min: GpuCount,
     /// How many GPUs at most.
     #[serde(default = "one_board")]
     pub gpu_count_max: GpuCount,
-    /// How many GPUs unless said.
+    /// How many GPUs the command line asks for unless said.
     #[serde(default = "one_gpu")]
     pub gpu_count_default: GpuCount,
     /// The local queue to wait in, by its short name in whichever project chooses the profile; that project's default when

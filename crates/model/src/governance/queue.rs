@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::{not_null, optional_where_defaulted, within};
 use crate::{
     ProjectId, TenantId,
-    number::{MinRunS, MinuteOfDay, NoticeS, Priority, Quantity, UtcOffsetMinutes, WeightMilli},
+    number::{HalfLifeS, MinRunS, MinuteOfDay, NoticeS, Priority, Quantity, UtcOffsetMinutes, WeightMilli},
     text::Slug,
 };
 
@@ -74,13 +74,14 @@ pub struct Cohort {
 text_enum! {
     /// In which order work of a queue goes.
     Ordering {
-        /// By priority, then age; what cannot start holds up what came after it.
+        /// By priority, then age; what cannot start holds up all that come after it in this order.
         StrictFifo = "strict_fifo",
         /// By priority, then age; what cannot start is passed by what can.
         BestEffortFifo = "best_effort_fifo",
         /// The newest first.
         Lifo = "lifo",
-        /// By priority alone; what cannot start holds up all of less priority.
+        /// Strict priority: the highest first, and nobody passes a higher one that cannot start. Of equal priority the oldest
+        /// goes first, so this is the order of `strict_fifo` under the name of what it promises.
         Priority = "priority",
     }
 }
@@ -316,12 +317,16 @@ pub struct ClusterQueue {
     /// How long work is warned before it has to stop.
     #[serde(default = "a_minute")]
     pub notice_s: NoticeS,
-    /// How long work may take to stop after that, before it is made to.
+    /// How long its guests may take to stop in order after that, before they are cut off.
     #[serde(default = "half_a_minute")]
     pub grace_s: NoticeS,
-    /// How long work runs at least before it may be stopped for others of the queue.
+    /// How long work has its quota at least before it may be stopped for others. Who wants back what it lent waits for nobody.
     #[serde(default = "ten_minutes")]
     pub min_run_s: MinRunS,
+    /// When given, local queues that used less of late, for their weight, come before others that lead here, whatever the
+    /// priority of their work, and work of those that used most gives way first. What was used counts half after so long.
+    #[serde(default, deserialize_with = "not_null", skip_serializing_if = "Option::is_none")]
+    pub usage_half_life_s: Option<HalfLifeS>,
 }
 
 /// A project's way into a queue with quota.
@@ -341,7 +346,7 @@ pub struct LocalQueue {
     /// Whether it is stopped.
     #[serde(default = "not_stopped")]
     pub stop: Stop,
-    /// How much it counts against others that lead to the same queue, in thousandths.
+    /// How much it counts against others that lead to the same queue, in thousandths, where that queue counts what was used.
     #[serde(default = "one")]
     pub weight_milli: WeightMilli,
 }

@@ -11,7 +11,7 @@ use serde_json::Value;
 use store::allocations::{self, AllocationNew};
 use store::preemptions::{self, PreemptionNew};
 use store::testing::both_engines;
-use store::workloads::{self, Entering, WorkloadFilter, WorkloadNew, WorkloadRow};
+use store::workloads::{self, Entering, Recent, Returning, WorkloadFilter, WorkloadNew, WorkloadRow};
 use store::{Db, Page, Scope, StoreError, governance, placing, projects};
 
 use crate::governance::governed;
@@ -34,6 +34,7 @@ pub fn submitted(db: &Db, site: &Site, members: i64, priority: i64) -> WorkloadI
             priority,
             members,
             sku_id: &site.sku_id,
+            hardware: None,
             region_id: &site.region_id,
             shape: CapacityShape::GpuSlice,
             gpu_count: 1,
@@ -76,7 +77,12 @@ fn entered(db: &Db, row: &WorkloadRow, state: State, flavor: Option<&'static str
     let row = row.clone();
     let borrowed_gpus = i64::from(flavor.is_some());
     write(db, move |tx, stamp| {
-        workloads::enter(tx, stamp, &row, Entering { state, flavor, borrowed_gpus, reason: Some("a test") })
+        workloads::enter(
+            tx,
+            stamp,
+            &row,
+            Entering { state, flavor, sku_id: None, borrowed_gpus, reason: Some("a test") },
+        )
     })
 }
 
@@ -183,11 +189,14 @@ fn a_workload_that_had_to_go_keeps_its_place_and_its_owner_is_told_why() {
             preemptions::stopped(tx, &preemption, stamp.now)?;
             preemptions::gone(tx, &preemption, stamp.now)?;
             assert_eq!(preemptions::gone(tx, &preemption, stamp.now), Err(StoreError::StaleVersion), "over is over");
-            workloads::requeue(tx, stamp, &stopping, Some(due), Some("preempted"))
+            let recent = Recent { stops: 1, since: Some(due), displaced_by: None };
+            let returning = Returning { due: Some(due), recent, reason: Some("preempted") };
+            workloads::requeue(tx, stamp, &stopping, &returning)
         })
         .unwrap();
         let again = row(&db, &id);
         assert_eq!((again.state, again.stops, again.due), (State::Queued, 1, Some(due)));
+        assert_eq!(again.recent, Recent { stops: 1, since: Some(due), displaced_by: None });
         assert_eq!((again.queued, again.flavor, again.admitted, again.borrowed_gpus), (waiting.queued, None, None, 0));
         assert_eq!(
             read(&db, {

@@ -354,7 +354,7 @@ pub fn order(tx: &mut Tx<'_>, id: &AllocationId, kind: TaskKind, now: Timestamp)
         nonce: slot.wipe_nonce.clone(),
         bundle: None,
     });
-    let guest = GuestOrder { allocation_id: id.clone(), slots: slots.collect(), guest: None };
+    let guest = GuestOrder { allocation_id: id.clone(), slots: slots.collect(), guest: None, grace_s: None };
     Ok(Task {
         id: fresh!(TaskId),
         node_id: row.node_id.unwrap(),

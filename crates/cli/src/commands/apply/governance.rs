@@ -11,7 +11,7 @@ use model::{
         ClusterQueue, Cohort, Flavor, Fungibility, Governance, HardwareProfile, Kind, LocalQueue, Ordering, Preemption,
         PriorityClass, ResourceGroup, Stop, Topology, Window, check::FindingCode, difference,
     },
-    number::{MinRunS, NoticeS, WeightMilli},
+    number::{HalfLifeS, MinRunS, NoticeS, WeightMilli},
     text::Slug,
 };
 use serde::{Deserialize, Serialize};
@@ -73,6 +73,8 @@ pub struct QueueEntry {
     pub grace_s: Option<NoticeS>,
     #[serde(default, deserialize_with = "api::endpoint::not_null", skip_serializing_if = "Option::is_none")]
     pub min_run_s: Option<MinRunS>,
+    #[serde(default, deserialize_with = "api::endpoint::not_null", skip_serializing_if = "Option::is_none")]
+    pub usage_half_life_s: Option<HalfLifeS>,
 }
 
 /// Whose projects may come in, by name or id.

@@ -1,5 +1,6 @@
-//! Queues as they stand, and as they would stand under other objects. The leader's own engine answers, on rows and a picture
-//! of the fleet that are read for the question and forgotten after it.
+//! Queues as they stand, and as they would stand under other objects. The leader's own engine answers. How they stand is asked
+//! of a book and a picture of the fleet that are kept and brought up to date; what would be is worked out on rows that are
+//! read for the question and forgotten after it.
 
 use api::queue::{EffectKind, EffectView, ExplanationView, GovernanceSimulate, QueueUse, QueueUseList, SimulationView};
 use model::WorkloadId;
@@ -16,14 +17,11 @@ fn unreadable(why: String) -> Refusal {
     StoreError::Corrupt { column: "governance".into(), why }.into()
 }
 
-fn governor(ctx: &mut Ctx<'_, '_>) -> Result<Governor, Refusal> {
-    let rows = queues::read(ctx.tx)?;
-    Governor::new(rows, ctx.now()).map_err(unreadable)
-}
-
 pub(super) fn queue_use(ctx: &mut Ctx<'_, '_>, _: Input<QueueUse>) -> Result<Answer<QueueUseList>, Refusal> {
     ctx.platform()?;
-    Ok(Answer::new(QueueUseList { items: governor(ctx)?.uses() }))
+    let now = ctx.now();
+    let items = ctx.books.ask(ctx.tx, now, |book, _| Ok(book.uses()))?;
+    Ok(Answer::new(QueueUseList { items }))
 }
 
 /// Why a workload is where it is, asked now; nothing for one that neither waits nor holds quota.
@@ -31,9 +29,12 @@ pub(in crate::use_cases) fn explained(
     ctx: &mut Ctx<'_, '_>,
     id: &WorkloadId,
 ) -> Result<Option<ExplanationView>, Refusal> {
-    let (mut governor, now) = (governor(ctx)?, ctx.now());
-    let mut picture = snapshot::load(ctx.tx, ctx.config.lab)?;
-    Ok(governor.explain(&mut picture, id, now))
+    let (now, fleet) = (ctx.now(), ctx.availability);
+    let explained = ctx.books.ask(ctx.tx, now, |book, tx| {
+        let mut picture = fleet.picture(tx)?;
+        Ok(picture.snapshot().and_then(|picture| book.explain(picture, id, now)))
+    })?;
+    Ok(explained)
 }
 
 pub(super) fn simulate(
@@ -44,7 +45,7 @@ pub(super) fn simulate(
     let body = input.body;
     let changing = Changing::begin(ctx, Wanted::Document { document: body.governance, prune: body.prune })?;
     changing.refuse_unless_fitting()?;
-    let rows = queues::read(ctx.tx)?;
+    let rows = queues::read(ctx.tx, ctx.now())?;
     let mut picture = snapshot::load(ctx.tx, ctx.config.lab)?;
     let mut changed = rows.clone();
     changed.governance = changing.after().clone();

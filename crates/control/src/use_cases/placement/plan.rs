@@ -25,12 +25,20 @@ pub(super) fn routes() -> Vec<Route> {
 
 fn allocation_plan(ctx: &mut Ctx<'_, '_>, input: Input<AllocationPlan>) -> Result<Answer<PlanView>, Refusal> {
     let (project, body) = (ctx.project(&input.path.project_id)?, &input.body);
-    let Launch { sku, looked_at, terms } = Launch::read(ctx, &project, body)?;
+    let Launch { sku, others, looked_at, terms, .. } = Launch::read(ctx, &project, body)?;
     let admission = engine::admit(&looked_at);
     let inventory = ctx.availability.picture(ctx.tx)?;
     let gpus = body.gpu_count.get();
-    let request = request(&project, &sku, &body.region_id, (gpus, &terms.placement));
-    let verdict = inventory.place(&request);
+    let tried = |sku: &SkuRow| {
+        let request = request(&project, sku, &body.region_id, (gpus, &terms.placement));
+        let verdict = inventory.place(&request);
+        (sku.clone(), request, verdict)
+    };
+    // Of a hardware profile the first that has a place now.
+    let fitting = others.iter().map(&tried).find(|(_, _, verdict)| matches!(verdict, Verdict::Placed(_)));
+    let first = tried(&sku);
+    let fits = matches!(first.2, Verdict::Placed(_));
+    let (sku, request, verdict) = fitting.filter(|_| !fits).unwrap_or(first);
     let elsewhere = elsewhere(ctx.tx, &inventory, &project, (&sku, &request))?;
     let refused = match &verdict {
         Verdict::Placed(_) => None,

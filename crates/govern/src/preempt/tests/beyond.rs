@@ -113,6 +113,12 @@ fn a_workload_runs_for_a_while_before_it_is_taken() {
     assert_eq!(young(60).victims(0, 0, 2), [1]);
     let refusal = young(2000).ask(0, 0, 2).unwrap_err();
     assert_eq!((refusal.because, refusal.spared.young), (Because::NoCandidates, 2));
+    // What its own terms say goes before what holds for all.
+    let (mut longer, mut shorter) = (young(59), young(2000));
+    longer.running.update(WorkloadIx(0), |it| it.terms.run_s_min = Some(60));
+    assert_eq!(longer.victims(0, 0, 2), [1]);
+    shorter.running.update(WorkloadIx(0), |it| it.terms.run_s_min = Some(0));
+    assert_eq!(shorter.victims(0, 0, 2), [0]);
     // It makes no difference to one that is being stopped.
     let mut world = young(2000);
     world.running.update(WorkloadIx(0), |it| it.evicting = true);
