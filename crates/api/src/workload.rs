@@ -88,9 +88,12 @@ pub struct WorkloadQuery {
 pub struct PreemptionNotice {
     /// The preemption.
     pub preemption_id: PreemptionId,
-    /// For whom; absent when its queue is being emptied.
+    /// For whom; absent when its queue is being emptied, and where that one is another tenant's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by_workload_id: Option<WorkloadId>,
+    /// The queue of that one; absent when its own queue is being emptied.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by_queue: Option<Slug>,
     /// Under which rule.
     pub rule: PreemptionRule,
     /// How long the notice is.
@@ -106,9 +109,12 @@ pub struct PreemptionNotice {
 pub struct PreemptionView {
     /// Its id.
     pub id: PreemptionId,
-    /// For whom; absent when its queue is being emptied.
+    /// For whom; absent when its queue is being emptied, and where that one is another tenant's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by_workload_id: Option<WorkloadId>,
+    /// The queue of that one; absent when its own queue is being emptied.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by_queue: Option<Slug>,
     /// Under which rule.
     pub rule: PreemptionRule,
     /// How long the notice was.

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use model::workload::PreemptionRule;
-use model::{PreemptionId, Timestamp, WorkloadId};
+use model::{PreemptionId, TenantId, Timestamp, WorkloadId, text::Slug};
 use serde_json::json;
 
 use crate::record::Stamp;
@@ -22,6 +22,10 @@ pub struct PreemptionRow {
     pub workload_id: WorkloadId,
     /// For whom; nobody when its queue is being emptied.
     pub by_workload_id: Option<WorkloadId>,
+    /// The queue of that one.
+    pub by_queue: Option<Slug>,
+    /// The tenant of that one.
+    pub by_tenant_id: Option<TenantId>,
     /// Under which rule.
     pub rule: PreemptionRule,
     /// How long its notice is.
@@ -62,7 +66,8 @@ pub struct PreemptionNew<'a> {
 macro_rules! selected {
     () => {
         "SELECT p.id, p.workload_id, p.by_workload_id, p.rule, p.notice_s, p.grace_s, p.noticed_us, p.stop_us, \
-         p.checkpointed_us, p.stopped_us, p.gone_us, p.body FROM preemptions p"
+         p.checkpointed_us, p.stopped_us, p.gone_us, p.body, b.queue, b.tenant_id FROM preemptions p \
+         LEFT JOIN workloads b ON b.id = p.by_workload_id"
     };
 }
 
@@ -79,8 +84,7 @@ const NEWEST_OF: &str = concat!(
     " WHERE p.workload_id IN (SELECT given.key FROM json_each(json(CAST($1 AS TEXT))) AS given) AND NOT EXISTS ",
     "(SELECT 1 FROM preemptions n WHERE n.workload_id = p.workload_id AND n.id > p.id) ORDER BY p.workload_id"
 );
-const FOR_WAITING: &str =
-    concat!(selected!(), " JOIN workloads w ON w.id = p.by_workload_id WHERE w.state = 'queued' ORDER BY p.id");
+const FOR_WAITING: &str = concat!(selected!(), " WHERE b.state = 'queued' ORDER BY p.id");
 const CHECKPOINTED: &str = "UPDATE preemptions SET checkpointed_us = COALESCE(checkpointed_us, $2) \
     WHERE id = $1 AND gone_us IS NULL";
 const STOPPED: &str = "UPDATE preemptions SET stopped_us = $2 WHERE id = $1 AND stopped_us IS NULL";
@@ -101,11 +105,14 @@ fn read(row: &Row) -> Result<PreemptionRow, StoreError> {
         stopped: row.opt_timestamp(9)?,
         gone: row.opt_timestamp(10)?,
         body: row.text(11)?.to_owned(),
+        by_queue: row.opt_parse(12)?,
+        by_tenant_id: row.opt_parse(13)?,
     })
 }
 
 /// Tells a workload to go: records why, and moves it to `preempting` with an event that tells its owner by whom, under
-/// which rule, with how much notice and when it is stopped. Answers the workload's new version.
+/// which rule, with how much notice and when it is stopped. A workload of another tenant is told by its queue alone. Answers
+/// the workload's new version.
 pub fn insert(
     tx: &mut Tx<'_>,
     stamp: &mut Stamp<'_>,
@@ -125,9 +132,14 @@ pub fn insert(
         new.body.into(),
     ];
     tx.execute(INSERT, &params)?;
+    let by = match new.by_workload_id {
+        Some(by) => workloads::get(tx, by)?,
+        None => None,
+    };
     let detail = json!({
         "preemption_id": new.id,
-        "by_workload_id": new.by_workload_id,
+        "by_workload_id": by.as_ref().filter(|by| by.tenant_id == workload.tenant_id).map(|by| &by.id),
+        "by_queue": by.as_ref().map(|by| &by.queue),
         "rule": new.rule,
         "notice_s": new.notice_s,
         "grace_s": new.grace_s,

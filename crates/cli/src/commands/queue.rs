@@ -273,7 +273,11 @@ fn unblock_text(unblock: &WayOutView) -> String {
 }
 
 fn preemption_text(preemption: &PreemptionView) -> String {
-    let by = preemption.by_workload_id.as_ref().map(|id| format!(" for {id}")).unwrap_or_default();
+    let by = match (&preemption.by_workload_id, &preemption.by_queue) {
+        (Some(id), _) => format!(" for {id}"),
+        (None, Some(queue)) => format!(" for a workload of queue {queue}"),
+        (None, None) => String::new(),
+    };
     let gone = preemption.gone_at.map(|at| format!(", gone at {at}")).unwrap_or_default();
     let PreemptionView { rule, noticed_at, notice_s, stop_at, .. } = preemption;
     format!("at {noticed_at} by {rule}{by}, {notice_s} s of notice, stop at {stop_at}{gone}")

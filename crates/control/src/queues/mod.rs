@@ -207,6 +207,8 @@ pub(crate) struct Governor {
     identities: HashMap<WorkloadId, u64>,
     // Nobody has told them anything yet.
     newcomers: BTreeSet<PendingIx>,
+    // They were told that they are not in the line, or behind one that nobody passes.
+    aside: BTreeSet<PendingIx>,
     // What was last decided about workloads that ask for the same: whoever joins them is not looked at alone.
     verdicts: HashMap<Class, Verdict>,
     // From then on other quotas count.
@@ -229,6 +231,7 @@ impl Governor {
             running: BTreeMap::new(),
             identities: HashMap::new(),
             newcomers: BTreeSet::new(),
+            aside: BTreeSet::new(),
             verdicts: HashMap::new(),
             quotas_until: until,
             lately: Lately::new(rows.runs.clone()),
@@ -298,6 +301,7 @@ impl Governor {
     fn forget(&mut self, id: &WorkloadId) {
         if let Some(place) = self.waiting.remove(id) {
             self.newcomers.remove(&place);
+            self.aside.remove(&place);
             self.known.tried.remove(&place);
             self.scheduler.cancel(place);
             self.known.waiters.remove(&place);
@@ -478,6 +482,7 @@ impl Governor {
             }
             let later = |what| later.get(&(decision.queue, what)).copied().unwrap_or_default();
             self.newcomers.remove(&decision.pending);
+            self.aside.remove(&decision.pending);
             if let Some(class) = class_of(&self.scheduler, decision.pending) {
                 self.verdicts.insert(class, decision.verdict.clone());
             }
@@ -487,16 +492,28 @@ impl Governor {
         outcome
     }
 
-    // Whoever asks for what others wait for already waits for the same reason, and is not looked at alone.
+    // Whoever asks for what others wait for already waits for the same reason, and is not looked at alone. Whoever is not in the
+    // line, or behind one that nobody passes, is told that, and comes back once it waits with the others.
     fn join_others(&mut self, outcome: &mut Outcome) {
-        for place in std::mem::take(&mut self.newcomers) {
+        let aside = std::mem::take(&mut self.aside);
+        let newcomers = std::mem::take(&mut self.newcomers);
+        for place in aside.union(&newcomers).copied() {
             let Some(waiter) = self.known.waiters.get(&place).cloned() else { continue };
             let verdict = class_of(&self.scheduler, place).and_then(|class| self.verdicts.get(&class).cloned());
-            let Some(verdict @ (Verdict::Waiting { .. } | Verdict::Preempting { .. })) = verdict else { continue };
-            if self.scheduler.book().place_of(place) == Some(Where::Parked) {
-                let queue = self.scheduler.book().get(place).map_or(NodeIx(u32::MAX), |pending| pending.queue);
-                let decision = Decision { pending: place, queue, verdict, at: Some(Where::Parked) };
-                self.hears(&waiter, &decision, outcome);
+            match (self.scheduler.book().place_of(place), verdict) {
+                (None, _) => (),
+                (Some(Where::Parked), Some(verdict @ (Verdict::Waiting { .. } | Verdict::Preempting { .. }))) => {
+                    self.hears(&waiter, place, Some(&verdict), outcome);
+                }
+                (Some(Where::Active | Where::InFlight), _) if self.scheduler.is_ready() => {
+                    self.newcomers.insert(place);
+                }
+                (Some(_), _) => {
+                    self.aside.insert(place);
+                    if !aside.contains(&place) {
+                        self.hears(&waiter, place, None, outcome);
+                    }
+                }
             }
         }
     }
@@ -515,7 +532,7 @@ impl Governor {
                 self.waiting.remove(&waiter.row.id);
                 self.known.waiters.remove(&decision.pending);
                 self.lately.changed();
-                self.known.tried.remove(&decision.pending);
+                self.known.tried.remove(&place);
                 self.running.insert(waiter.row.id.clone(), *workload);
                 let allocations = waiter.wishes.iter().map(|wish| wish.id.clone()).collect();
                 self.known.holders.insert(*workload, Holder { row: waiter.row, allocations });
@@ -531,7 +548,7 @@ impl Governor {
                     }
                     outcome.told.extend(told);
                 }
-                self.hears(&waiter, decision, outcome);
+                self.hears(&waiter, decision.pending, Some(&decision.verdict), outcome);
             }
             // As long as there are flavors to look at, nobody knows whether it waits.
             Verdict::Waiting { .. } if self.scheduler.book().progress(decision.pending).is_some() => {
@@ -539,7 +556,7 @@ impl Governor {
                 self.known.tried.entry(decision.pending).or_default().extend(tried);
                 outcome.unfinished = true;
             }
-            Verdict::Waiting { .. } => self.hears(&waiter, decision, outcome),
+            Verdict::Waiting { .. } => self.hears(&waiter, decision.pending, Some(&decision.verdict), outcome),
         }
     }
 
@@ -595,12 +612,12 @@ impl Governor {
     }
 
     // Somebody does not get it now, and hears why.
-    fn hears(&mut self, waiter: &Waiter, decision: &Decision, outcome: &mut Outcome) {
-        let found = words::pending(&self.scheduler, &self.known, decision.pending, Some(&decision.verdict), None);
+    fn hears(&mut self, waiter: &Waiter, place: PendingIx, verdict: Option<&Verdict>, outcome: &mut Outcome) {
+        let found = words::pending(&self.scheduler, &self.known, place, verdict, None);
         let Some(mut wait) = found else { return };
         // Where it stands moves with every other one; who asks is told then.
         (wait.position, wait.of) = (None, None);
-        words::tried_before(&mut wait, self.known.tried.remove(&decision.pending).unwrap_or_default());
+        words::tried_before(&mut wait, self.known.tried.remove(&place).unwrap_or_default());
         let refused = (waiter.row.if_unavailable == IfUnavailable::Refuse).then(|| waiter.wishes.clone());
         outcome.waits.push(Waits { row: waiter.row.clone(), wait, refused });
     }

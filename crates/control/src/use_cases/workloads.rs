@@ -249,7 +249,7 @@ fn page(
     filter: WorkloadFilter<'_>,
 ) -> Result<Answer<Page<WorkloadView>>, Refusal> {
     let rows = workloads::list(ctx.tx, scope, filter, cursor.rows())?;
-    let (mut beside, now) = (views::Beside::read(ctx.tx, &rows)?, ctx.now());
+    let (mut beside, now) = (views::Beside::read(ctx.tx, scope, &rows)?, ctx.now());
     Ok(Answer::page(cursor.page(rows, |row| row.id.as_str(), |row| views::workload(row, &mut beside, now))?))
 }
 
@@ -261,7 +261,8 @@ fn workload_show(ctx: &mut Ctx<'_, '_>, input: Input<WorkloadShow>) -> Result<An
 fn answer(ctx: &mut Ctx<'_, '_>, row: WorkloadRow) -> Result<Answer<WorkloadView>, Refusal> {
     let (id, tenant, version, now) = (row.id.clone(), row.tenant_id.clone(), row.version, ctx.now());
     let rows = [row];
-    let mut beside = views::Beside::read(ctx.tx, &rows)?;
+    let scope = ctx.scope();
+    let mut beside = views::Beside::read(ctx.tx, &scope, &rows)?;
     let [row] = rows;
     Ok(Answer::new(views::workload(row, &mut beside, now)?).version(version).about(id, Some(&tenant)))
 }
@@ -272,7 +273,8 @@ fn workload_explain(
 ) -> Result<Answer<WorkloadExplanationView>, Refusal> {
     let row = ctx.workload(&input.path.workload_id)?;
     let fresh = if row.state.is_terminal() { None } else { governance_standing(ctx, &row.id)? };
-    let mut told = views::explanation(ctx.tx, &row)?;
+    let scope = ctx.scope();
+    let mut told = views::explanation(ctx.tx, &scope, &row)?;
     told.wait = fresh.or(told.wait);
     Ok(Answer::new(told))
 }

@@ -14,7 +14,7 @@ use model::{
 use store::{
     StoreError, Tx,
     preemptions::{self, PreemptionRow},
-    scope::Page,
+    scope::{Page, Scope},
     workloads::{self, Member, WorkloadRow},
 };
 
@@ -28,9 +28,15 @@ pub(crate) struct Beside {
     preemptions: BTreeMap<WorkloadId, PreemptionRow>,
 }
 
+// Who made somebody go is told by id inside a tenant and to operators; everybody else is told the queue alone.
+fn named_for(scope: &Scope, row: &WorkloadRow, told: PreemptionRow) -> PreemptionRow {
+    let named = *scope == Scope::All || told.by_tenant_id.as_ref() == Some(&row.tenant_id);
+    PreemptionRow { by_workload_id: told.by_workload_id.filter(|_| named), ..told }
+}
+
 impl Beside {
-    /// Reads it for some workloads.
-    pub(crate) fn read(tx: &mut Tx<'_>, rows: &[WorkloadRow]) -> Result<Self, StoreError> {
+    /// Reads it for some workloads, for somebody who may see this much.
+    pub(crate) fn read(tx: &mut Tx<'_>, scope: &Scope, rows: &[WorkloadRow]) -> Result<Self, StoreError> {
         let ids: BTreeSet<WorkloadId> = rows.iter().map(|row| row.id.clone()).collect();
         let mut beside = Self::default();
         if ids.is_empty() {
@@ -40,7 +46,9 @@ impl Beside {
             beside.members.entry(member.workload_id.clone()).or_default().push(member);
         }
         for told in preemptions::newest_of(tx, &ids)? {
-            beside.preemptions.insert(told.workload_id.clone(), told);
+            if let Some(row) = rows.iter().find(|row| row.id == told.workload_id) {
+                beside.preemptions.insert(row.id.clone(), named_for(scope, row, told));
+            }
         }
         for row in rows.iter().filter(|row| row.state == State::Queued) {
             if let Some(position) = workloads::position(tx, &row.id)? {
@@ -102,9 +110,14 @@ fn hardware(kept: Hardware) -> HardwareView {
 }
 
 /// Why a workload stands where it stands.
-pub(crate) fn explanation(tx: &mut Tx<'_>, row: &WorkloadRow) -> Result<WorkloadExplanationView, StoreError> {
+pub(crate) fn explanation(
+    tx: &mut Tx<'_>,
+    scope: &Scope,
+    row: &WorkloadRow,
+) -> Result<WorkloadExplanationView, StoreError> {
     const PREEMPTIONS_MAX: i64 = 100;
     let told = preemptions::of_workload(tx, &row.id, Page::first(PREEMPTIONS_MAX))?;
+    let told: Vec<PreemptionRow> = told.into_iter().map(|told| named_for(scope, row, told)).collect();
     Ok(WorkloadExplanationView {
         workload_id: row.id.clone(),
         execution: row.state,
@@ -128,6 +141,7 @@ fn preemption(row: PreemptionRow) -> PreemptionView {
     PreemptionView {
         id: row.id,
         by_workload_id: row.by_workload_id,
+        by_queue: row.by_queue,
         rule: row.rule,
         notice_s: row.notice_s,
         grace_s: row.grace_s,
@@ -140,9 +154,10 @@ fn preemption(row: PreemptionRow) -> PreemptionView {
 }
 
 fn workload_sentence(row: &WorkloadRow, told: Option<&PreemptionRow>) -> String {
-    let by = |told: &PreemptionRow| match &told.by_workload_id {
-        Some(by) => format!("for {by} under the rule {}", told.rule),
-        None => format!("under the rule {}", told.rule),
+    let by = |told: &PreemptionRow| match (&told.by_workload_id, &told.by_queue) {
+        (Some(by), _) => format!("for {by} under the rule {}", told.rule),
+        (None, Some(queue)) => format!("for a workload of the queue {queue} under the rule {}", told.rule),
+        (None, None) => format!("under the rule {}", told.rule),
     };
     let base = match row.state {
         State::Queued if row.desired == Desired::Released => {
