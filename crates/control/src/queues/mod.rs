@@ -532,7 +532,7 @@ impl Governor {
                 self.waiting.remove(&waiter.row.id);
                 self.known.waiters.remove(&decision.pending);
                 self.lately.changed();
-                self.known.tried.remove(&place);
+                self.known.tried.remove(&decision.pending);
                 self.running.insert(waiter.row.id.clone(), *workload);
                 let allocations = waiter.wishes.iter().map(|wish| wish.id.clone()).collect();
                 self.known.holders.insert(*workload, Holder { row: waiter.row, allocations });
