@@ -1,7 +1,7 @@
 //! What it means that a world has come to rest: nothing moves any more, and what does not move has a reason.
 
 use model::{
-    WorkloadId,
+    ProjectId, WorkloadId,
     allocation::State as AllocationState,
     operation::OperationState,
     supply::{NodeState, SlotState},
@@ -141,6 +141,14 @@ fn wishes(tx: &mut Tx<'_>) -> Result<Option<Unrest>, StoreError> {
     Ok(None)
 }
 
+// What is left in a project waits for an operator, and the project waits with it.
+fn held_up(tx: &mut Tx<'_>, id: &ProjectId) -> Result<bool, StoreError> {
+    let filter = allocations::AllocationFilter { project_id: Some(id), ..Default::default() };
+    let rows = allocations::list(tx, &Scope::All, filter, Page::first(ROWS_MAX))?;
+    let mut left = rows.iter().filter(|row| !row.state.is_terminal()).peekable();
+    Ok(left.peek().is_some() && left.all(|row| waits_for_operator(&row.life)))
+}
+
 fn tenancy(tx: &mut Tx<'_>) -> Result<Option<Unrest>, StoreError> {
     let rests =
         |state: TenancyState| matches!(state, TenancyState::Active | TenancyState::Suspended | TenancyState::Deleted);
@@ -150,7 +158,7 @@ fn tenancy(tx: &mut Tx<'_>) -> Result<Option<Unrest>, StoreError> {
         }
     }
     for row in projects::list(tx, &Scope::All, None, Page::first(ROWS_MAX))? {
-        if !rests(row.state) {
+        if !rests(row.state) && !held_up(tx, &row.id)? {
             return Ok(Some(Unrest::new(format!("project {} is {} {:?}", row.id, row.state, row.life))));
         }
     }
