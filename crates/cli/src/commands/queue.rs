@@ -247,6 +247,10 @@ fn wait_lines(wait: &ExplanationView) -> Vec<String> {
         let ExplanationView { asked, available, shortfall, .. } = wait;
         tell("short of", format!("{shortfall} {resource} of {flavor}: {asked} asked, {available} available"));
     }
+    if wait.tried.len() > 1 {
+        let tried: Vec<String> = wait.tried.iter().map(|it| format!("{} ({})", it.flavor, it.reach)).collect();
+        tell("tried", tried.join(", "));
+    }
     for holder in &wait.holders {
         tell("held by", format!("{}: {}, {} of them borrowed", holder.queue, holder.holds, holder.borrowed));
     }

@@ -37,7 +37,8 @@ fn round(ground: &Ground, applier: &mut Applier, leader: &Leader, between: impl 
         })
         .unwrap();
     applier.refresh(leader).unwrap();
-    let decided = applier.decide_all(wishes, &mut grounds, &mut vec![], &mut turn).unwrap();
+    let looked = Looked { grounds: &mut grounds, postponed: &mut vec![], turn: &mut turn };
+    let decided = applier.decide_all(wishes, now, looked).unwrap();
     between(&decided);
     let decided = Arc::new(decided);
     let written = commit::commit(leader, &decided).unwrap();

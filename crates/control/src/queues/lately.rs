@@ -93,6 +93,12 @@ impl Governor {
             .iter()
             .filter_map(|queue| Some((queue.slug.clone(), decay(queue)?)))
             .collect();
+        // What counts no more is forgotten.
+        self.lately.runs.retain(|run| {
+            let counts = |decay: &Decay| i64::from(decay.half_life_s).saturating_mul(HALF_LIVES_MAX);
+            let age_s = at.saturating_sub(seconds(run.to));
+            counting.get(&run.queue).is_some_and(|decay| age_s <= counts(decay))
+        });
         if counting.is_empty() {
             return;
         }

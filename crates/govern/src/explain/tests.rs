@@ -1,11 +1,10 @@
 //! A small world for every code, positions under every order, and numbers that are those of the tree.
 
 use super::{
-    Code, Explanation, Holder, Preempted, Promise, Rule, Standing, Unblock, admitted, pending, position, preempted,
-    running,
+    Code, Explanation, Holder, Preempted, Promise, Rule, Standing, Unblock, admitted, ahead, pending, position,
+    preempted, running,
     sentence::{Names, sentence},
     shortage::{blocking_node, holders},
-    starts,
 };
 use crate::{
     amount::Amount,
