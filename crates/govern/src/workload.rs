@@ -11,7 +11,10 @@ use crate::{
     places,
     tree::{FlavorResource, NodeIx, Tree, Usage},
 };
-use std::cmp::Reverse;
+use std::{
+    cmp::Reverse,
+    collections::{BTreeMap, btree_map::Entry},
+};
 
 /// A workload that runs, as its place in [`Running`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -172,6 +175,8 @@ pub struct Running {
     queues: Vec<Vec<WorkloadIx>>,
     // By node, how many of them can give something up.
     elastic: Vec<u32>,
+    // By node, how many of them have each priority.
+    priorities: Vec<BTreeMap<i64, u32>>,
 }
 
 impl Running {
@@ -187,6 +192,7 @@ impl Running {
         if self.queues.len() <= queue {
             self.queues.resize(queue + 1, vec![]);
             self.elastic.resize(queue + 1, 0);
+            self.priorities.resize(queue + 1, BTreeMap::new());
         }
         let slot = Slot { workload, aside: false };
         let place = WorkloadIx(places::put(&mut self.slots, &mut self.free, slot));
@@ -255,6 +261,11 @@ impl Running {
         self.elastic.get(queue.0 as usize).is_some_and(|count| *count > 0)
     }
 
+    // The lowest priority in a queue.
+    pub(crate) fn lowest_priority(&self, queue: NodeIx) -> Option<i64> {
+        self.priorities.get(queue.0 as usize)?.first_key_value().map(|(priority, _)| *priority)
+    }
+
     fn is_elastic(&self, place: WorkloadIx) -> bool {
         self.get(place).and_then(|workload| workload.elastic.as_ref()).is_some_and(|elastic| elastic.spare > 0)
     }
@@ -263,6 +274,8 @@ impl Running {
         let Some((queue, at)) = self.find(place) else { return };
         self.queues[queue].insert(at, place);
         self.elastic[queue] += u32::from(self.is_elastic(place));
+        let priority = self.get(place).map_or(0, |workload| workload.priority);
+        *self.priorities[queue].entry(priority).or_default() += 1;
     }
 
     fn step_out(&mut self, place: WorkloadIx) {
@@ -270,6 +283,13 @@ impl Running {
         if self.queues[queue].get(at) == Some(&place) {
             self.queues[queue].remove(at);
             self.elastic[queue] -= u32::from(self.is_elastic(place));
+            let priority = self.get(place).map_or(0, |workload| workload.priority);
+            if let Entry::Occupied(mut count) = self.priorities[queue].entry(priority) {
+                *count.get_mut() -= 1;
+                if *count.get() == 0 {
+                    count.remove();
+                }
+            }
         }
     }
 

@@ -3,8 +3,8 @@
 
 use super::{
     Scheduler, Why,
-    book::PendingIx,
-    plan::{Plan, Planner},
+    book::{PendingIx, Requeue},
+    plan::{Findings, Plan, Planner},
     reserve::{Passer, Reservation},
     run::Run,
 };
@@ -14,7 +14,6 @@ use crate::{
     preempt::Victim,
     tree::{FlavorResource, NodeIx},
 };
-use std::cell::Cell;
 
 // Those that were not on their way before.
 fn new_victims(victims: &[Victim]) -> u32 {
@@ -27,6 +26,12 @@ impl Run<'_> {
         let Self { shadows, scheduler, usage, now, .. } = self;
         let passer = Passer { place, pending: scheduler.book.get(place)?, asked: &plan.assignment.usage, now: *now };
         shadows.iter_mut().find_map(|shadow| shadow.refusal(scheduler, usage, &passer))
+    }
+
+    // Who of the same class may pass all the same: those that are gone when the one starts for which quota is kept.
+    pub(super) fn reserved(&self, why: Why) -> Requeue {
+        let start = if let Why::Reserved { start, .. } = why { start } else { None };
+        Requeue::Reserved { unless_run_s: start.and_then(|start| u32::try_from(start.saturating_sub(self.now)).ok()) }
     }
 
     // Until when a plan would tell too many to go, if so; nothing for the time where the next cycle may.
@@ -112,9 +117,9 @@ impl Run<'_> {
     fn keep_for(&mut self, queue: NodeIx, place: PendingIx, lacks_place: bool) {
         let Scheduler { estate, profile, running, book, .. } = &*self.scheduler;
         let Some(pending) = book.get(place) else { return };
-        let (pod_sets, recheck_at) = (self.scheduler.pod_sets(place), Cell::new(None));
-        let (now, progress, recheck_at) = (self.now, None, &recheck_at);
-        let planner = Planner { estate, profile, running, now, place, pending, pod_sets, progress, recheck_at };
+        let (pod_sets, findings) = (self.scheduler.pod_sets(place), Findings::default());
+        let (now, progress, findings) = (self.now, None, &findings);
+        let planner = Planner { estate, profile, running, now, place, pending, pod_sets, progress, findings };
         let Some(request) = planner.when_free() else { return };
         let identity = pending.waiting.identity;
         let (since, start, pending) = (self.now, None, place);

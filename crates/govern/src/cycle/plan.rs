@@ -34,8 +34,17 @@ pub(super) struct Planner<'a> {
     pub(super) pending: &'a Pending,
     pub(super) pod_sets: &'a [PodSet],
     pub(super) progress: Option<&'a Progress>,
+    /// What the searches for victims found out besides.
+    pub(super) findings: &'a Findings,
+}
+
+/// What searches for victims found out, besides who they are.
+#[derive(Debug, Default)]
+pub(super) struct Findings {
     /// The first time at which a search would find somebody that it left alone.
-    pub(super) recheck_at: &'a Cell<Option<i64>>,
+    pub(super) recheck_at: Cell<Option<i64>>,
+    // So much of this nobody can be told to make room for, wherever there is a place. Holds as long as one plan is made.
+    refused: Cell<Option<(FlavorResource, Amount)>>,
 }
 
 /// What a victim gives up.
@@ -116,10 +125,15 @@ impl Planner<'_> {
         };
         let (victims, spared) = match search(&mut scene, &asking, place) {
             Ok(plan) => (plan.victims, plan.spared),
-            Err(refusal) => (vec![], refusal.spared),
+            Err(refusal) => {
+                if let ([asked], false, true) = (request, place.matters(), refusal.is_for_any_place()) {
+                    self.findings.refused.set(Some(*asked));
+                }
+                (vec![], refusal.spared)
+            }
         };
-        let first = [self.recheck_at.get(), spared.until].into_iter().flatten().min();
-        self.recheck_at.set(first);
+        let first = [self.findings.recheck_at.get(), spared.until].into_iter().flatten().min();
+        self.findings.recheck_at.set(first);
         victims
     }
 
@@ -152,14 +166,20 @@ impl Planner<'_> {
         let mut assignment = assigner.assign(usage, &mut { *self }, request);
         self.check_place(floor, &mut assignment);
         if assignment.mode != Mode::Preempt {
-            return Plan { assignment, victims: vec![], recheck_at: self.recheck_at.get() };
+            return Plan { assignment, victims: vec![], recheck_at: self.findings.recheck_at.get() };
         }
         let mut contested: Vec<FlavorResource> = assignment.contested().collect();
         contested.sort_unstable();
         contested.dedup();
+        // Who asks for one thing alone was answered when its flavor was looked for, as far as quota goes.
+        if let [asked] = *assignment.usage
+            && self.findings.refused.get() == Some(asked)
+        {
+            return Plan { assignment, victims: vec![], recheck_at: self.findings.recheck_at.get() };
+        }
         let asked = Placing { pending: self.place, pod_sets: self.pod_sets, assignment: &assignment };
         let victims = self.victims(usage, &assignment.usage, &contested, &mut *floor.place(&asked));
-        Plan { assignment, victims, recheck_at: self.recheck_at.get() }
+        Plan { assignment, victims, recheck_at: self.findings.recheck_at.get() }
     }
 
     fn assigner<'p>(&'p self, nothing: &'p QueueNothing) -> Assigner<'p> {

@@ -5,7 +5,7 @@ use super::{
     Decision, Floor, Placing, Profile, Scheduler, Verdict, Why,
     book::{Bar, Pending, PendingIx, Requeue, Strategy},
     bracket::{Bracket, Contender},
-    plan::{Plan, Planner, with_again, without},
+    plan::{Findings, Plan, Planner, with_again, without},
     reserve::Shadow,
 };
 use crate::{
@@ -17,7 +17,6 @@ use crate::{
     workload::{Cause, Past, Terms, Workload, WorkloadIx},
 };
 use std::{
-    cell::Cell,
     cmp::Reverse,
     collections::{BTreeMap, BinaryHeap},
 };
@@ -167,7 +166,7 @@ impl<'s> Run<'s> {
 
     // `after`: on what is used once the victims of the cycle are gone, and without them to take again.
     fn plan(&mut self, place: PendingIx, only: Option<&Nominated>, after: bool) -> Option<Plan> {
-        let recheck_at = Cell::new(None);
+        let findings = Findings::default();
         let Self { scheduler, floor, usage, after: gone, taken, now, .. } = self;
         let usage = if after { gone.as_mut().unwrap_or(usage) } else { usage };
         if after {
@@ -183,7 +182,7 @@ impl<'s> Run<'s> {
             pending,
             pod_sets: scheduler.pod_sets(place),
             progress: scheduler.book.progress(place),
-            recheck_at: &recheck_at,
+            findings: &findings,
         };
         let plan = planner.make(usage, *floor, only);
         taken.keys().for_each(|victim| scheduler.running.set_aside(*victim, false));
@@ -258,7 +257,7 @@ impl<'s> Run<'s> {
         }
         if let Some(why) = self.kept(pending, plan) {
             self.is_blocked(queue, pending, false);
-            return Some((Requeue::Reserved, why));
+            return Some((self.reserved(why), why));
         }
         if let Some(until) = self.over_budget(queue, plan) {
             self.recheck(pending, until);

@@ -114,6 +114,18 @@ impl<'a> Taker<'a> {
         by_policy && workload.uses(asking.contested)
     }
 
+    /// Whether the taker's own queue may have a candidate; where its lowest priority is too high, it has none.
+    pub(super) fn may_take_own(&self, ground: &Ground<'_>) -> bool {
+        let (asking, takes) = (self.asking, self.policy.within_queue);
+        let Some(lowest) = ground.running.lowest_priority(asking.queue) else { return false };
+        match takes {
+            Takes::Never | Takes::Unset => false,
+            Takes::LowerOrNewerEqualPriority if !self.rules.strict_within_queue => lowest <= asking.priority,
+            Takes::Any if !self.rules.strict_within_queue => true,
+            _ => lowest < asking.priority,
+        }
+    }
+
     fn is_newer(&self, workload: &Workload) -> bool {
         match (self.asking.queued_at, workload.queued_at) {
             (_, None) => false,

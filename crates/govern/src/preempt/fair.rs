@@ -28,6 +28,9 @@ pub(super) fn search<'a>(
 ) -> Result<Vec<Victim>, Because> {
     let mut taker = taker;
     let queues = queues(&taker, ground);
+    if queues.is_empty() {
+        return Err(Because::NoCandidates);
+    }
     for _ in 0..ROUNDS_MAX {
         ground.spared = super::Spared::default();
         let (steps, whole, shrunk) = (vec![], BTreeSet::new(), BTreeSet::new());
@@ -47,7 +50,7 @@ pub(super) fn search<'a>(
 fn queues(taker: &Taker<'_>, ground: &Ground<'_>) -> Vec<NodeIx> {
     let Asking { queue: own, contested, .. } = *taker.asking;
     let mut queues = vec![];
-    if taker.policy.within_queue != Takes::Never {
+    if taker.may_take_own(ground) {
         queues.push(own);
     }
     if taker.policy.reclaim != Takes::Never && ground.tree.parent(own).is_some() && !contested.is_empty() {
@@ -161,22 +164,28 @@ impl Round<'_, '_> {
         let (taker, before) = (self.ground.share(mine), self.ground.share(theirs));
         // Whoever counts for nothing and borrows is above everybody who does not: no need to try each of them.
         let hopeless = taker.is_beyond_all() && !before.is_beyond_all();
+        let mut refused: Option<WorkloadIx> = None;
         while let Some(place) = tournament.head(queue) {
             tournament.advance(self.ground, queue);
             let part = self.part(place, tournament.pass);
-            if hopeless {
+            // Nothing changes until one is taken, so what uses the same as one that was refused is refused as well.
+            if hopeless || part == Part::Whole && refused.is_some_and(|before| self.use_the_same(before, place)) {
                 left.entry(queue).or_default().push(place);
                 continue;
             }
             if self.is_spared(queue, Some(theirs), place, part) {
                 continue;
             }
-            let after = self.ground.share_without(theirs, place, part);
+            self.ground.uncharge(place, part);
+            let after = self.ground.share(theirs);
             if !rule.gives(self.taker.rules.share_margin_per_mille, &taker, &before, &after) {
+                self.ground.charge(place, part);
                 left.entry(queue).or_default().push(place);
+                refused = (part == Part::Whole).then_some(place);
                 continue;
             }
-            self.take(&Step { workload: place, queue, part, why: Why::Fair(rule) }, tournament.pass);
+            self.ground.place.take(place, part);
+            self.keep(&Step { workload: place, queue, part, why: Why::Fair(rule) }, tournament.pass);
             return true;
         }
         false
@@ -234,8 +243,17 @@ impl Round<'_, '_> {
         }
     }
 
+    fn use_the_same(&self, one: WorkloadIx, other: WorkloadIx) -> bool {
+        let usage = |place| self.ground.running.get(place).map(|workload| &workload.usage);
+        usage(one) == usage(other)
+    }
+
     fn take(&mut self, step: &Step, pass: Pass) {
         self.ground.take(step);
+        self.keep(step, pass);
+    }
+
+    fn keep(&mut self, step: &Step, pass: Pass) {
         self.steps.push(*step);
         match pass {
             Pass::Evicting => drop(self.whole.insert(step.workload)),
