@@ -175,8 +175,32 @@ pub struct Running {
     queues: Vec<Vec<WorkloadIx>>,
     // By node, how many of them can give something up.
     elastic: Vec<u32>,
-    // By node, how many of them have each priority.
-    priorities: Vec<BTreeMap<i64, u32>>,
+    // By node, their priorities, and since when they have their quota.
+    priorities: Vec<Tally>,
+    starts: Vec<Tally>,
+}
+
+// How many there are of each number.
+#[derive(Debug, Clone, Default)]
+struct Tally(BTreeMap<i64, u32>);
+
+impl Tally {
+    fn add(&mut self, number: i64) {
+        *self.0.entry(number).or_default() += 1;
+    }
+
+    fn remove(&mut self, number: i64) {
+        if let Entry::Occupied(mut count) = self.0.entry(number) {
+            *count.get_mut() -= 1;
+            if *count.get() == 0 {
+                count.remove();
+            }
+        }
+    }
+
+    fn least(&self) -> Option<i64> {
+        self.0.first_key_value().map(|(number, _)| *number)
+    }
 }
 
 impl Running {
@@ -192,7 +216,8 @@ impl Running {
         if self.queues.len() <= queue {
             self.queues.resize(queue + 1, vec![]);
             self.elastic.resize(queue + 1, 0);
-            self.priorities.resize(queue + 1, BTreeMap::new());
+            self.priorities.resize(queue + 1, Tally::default());
+            self.starts.resize(queue + 1, Tally::default());
         }
         let slot = Slot { workload, aside: false };
         let place = WorkloadIx(places::put(&mut self.slots, &mut self.free, slot));
@@ -263,7 +288,12 @@ impl Running {
 
     // The lowest priority in a queue.
     pub(crate) fn lowest_priority(&self, queue: NodeIx) -> Option<i64> {
-        self.priorities.get(queue.0 as usize)?.first_key_value().map(|(priority, _)| *priority)
+        self.priorities.get(queue.0 as usize)?.least()
+    }
+
+    // Since when the first in a queue has had its quota.
+    pub(crate) fn first_start(&self, queue: NodeIx) -> Option<i64> {
+        self.starts.get(queue.0 as usize)?.least()
     }
 
     fn is_elastic(&self, place: WorkloadIx) -> bool {
@@ -274,8 +304,9 @@ impl Running {
         let Some((queue, at)) = self.find(place) else { return };
         self.queues[queue].insert(at, place);
         self.elastic[queue] += u32::from(self.is_elastic(place));
-        let priority = self.get(place).map_or(0, |workload| workload.priority);
-        *self.priorities[queue].entry(priority).or_default() += 1;
+        let (priority, start) = self.tallied(place);
+        self.priorities[queue].add(priority);
+        self.starts[queue].add(start);
     }
 
     fn step_out(&mut self, place: WorkloadIx) {
@@ -283,14 +314,15 @@ impl Running {
         if self.queues[queue].get(at) == Some(&place) {
             self.queues[queue].remove(at);
             self.elastic[queue] -= u32::from(self.is_elastic(place));
-            let priority = self.get(place).map_or(0, |workload| workload.priority);
-            if let Entry::Occupied(mut count) = self.priorities[queue].entry(priority) {
-                *count.get_mut() -= 1;
-                if *count.get() == 0 {
-                    count.remove();
-                }
-            }
+            let (priority, start) = self.tallied(place);
+            self.priorities[queue].remove(priority);
+            self.starts[queue].remove(start);
         }
+    }
+
+    fn tallied(&self, place: WorkloadIx) -> (i64, i64) {
+        let of = |workload: &Workload| (workload.priority, workload.quota_at.unwrap_or(i64::MAX));
+        self.get(place).map_or((0, i64::MAX), of)
     }
 
     fn find(&self, place: WorkloadIx) -> Option<(usize, usize)> {

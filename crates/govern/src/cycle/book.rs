@@ -177,6 +177,8 @@ impl Open {
 struct Members {
     all: BTreeSet<Member>,
     open: Open,
+    // No more of them are looked at in this cycle.
+    paused: bool,
 }
 
 impl Members {
@@ -184,6 +186,7 @@ impl Members {
     fn front(&self) -> Option<(Key, PendingIx)> {
         match self.open {
             Open::None => None,
+            _ if self.paused => None,
             open => self.all.iter().find(|(_, _, run_s)| open.lets(*run_s)).map(|(key, place, _)| (*key, *place)),
         }
     }
@@ -235,7 +238,7 @@ impl Line {
         let answer = change(members);
         let now = members.front();
         // A class that is parked is remembered without members: the next of it will not fit either.
-        if members.all.is_empty() && members.open == Open::All {
+        if members.all.is_empty() && members.open == Open::All && !members.paused {
             self.classes.remove(&class);
         }
         if before != now {
@@ -268,7 +271,7 @@ impl Line {
                 members.open = Open::All;
                 fronts.extend(members.front().map(|(key, _)| (key, *class)));
             }
-            members.open != Open::All || !members.all.is_empty()
+            members.open != Open::All || members.paused || !members.all.is_empty()
         });
     }
 }
@@ -471,6 +474,22 @@ impl Book {
         slot.at = if at_once || open.is_some() { Where::Active } else { Where::Parked };
         slot.progress = progress.map(|progress| (progress, cycle, generation));
         self.place_of(place)
+    }
+
+    /// Has no more of a workload's class looked at until it is resumed: what came of this one would come of all of them.
+    pub fn pause(&mut self, place: PendingIx) {
+        self.set_paused(place, true);
+    }
+
+    /// Has a class looked at again.
+    pub fn resume(&mut self, place: PendingIx) {
+        self.set_paused(place, false);
+    }
+
+    fn set_paused(&mut self, place: PendingIx, paused: bool) {
+        let Some(slot) = self.slot(place) else { return };
+        let (queue, class) = (slot.pending.queue, class_of(&slot.pending));
+        self.line(queue).change(class, |members| members.paused = paused);
     }
 
     /// Lets all that is parked in a queue be looked at again, because something changed that may let it in.

@@ -5,7 +5,7 @@ use super::{
     Decision, Floor, Placing, Profile, Scheduler, Verdict, Why,
     book::{Bar, Pending, PendingIx, Requeue, Strategy},
     bracket::{Bracket, Contender},
-    plan::{Findings, Plan, Planner, with_again, without},
+    plan::{Findings, Known, Plan, Planner, with_again, without},
     reserve::Shadow,
 };
 use crate::{
@@ -41,6 +41,13 @@ pub(super) struct Run<'s> {
     taken: BTreeMap<WorkloadIx, (Victim, u64)>,
     // How many of them were not on their way before.
     pub(super) told: u32,
+    // It may tell no more to go, and looks for nobody either.
+    pub(super) exhausted: bool,
+    // Classes of which no more are looked at in this cycle, each as one of it.
+    paused: Vec<PendingIx>,
+    // By queue: searches that were refused, and after how many changes.
+    known: Vec<(u64, Known)>,
+    changes: u64,
     pub(super) shadows: Vec<Shadow>,
     // The first of each queue that waits for quota, by queue; whether it lacks a place only.
     pub(super) blocked: BTreeMap<NodeIx, (PendingIx, bool)>,
@@ -64,6 +71,10 @@ impl<'s> Run<'s> {
             after: None,
             taken: BTreeMap::new(),
             told: 0,
+            exhausted: false,
+            paused: vec![],
+            known: vec![(0, Known::default()); nodes],
+            changes: 0,
             shadows: vec![],
             blocked: BTreeMap::new(),
             fronts: (0..nodes).map(|_| None).collect(),
@@ -167,12 +178,16 @@ impl<'s> Run<'s> {
     // `after`: on what is used once the victims of the cycle are gone, and without them to take again.
     fn plan(&mut self, place: PendingIx, only: Option<&Nominated>, after: bool) -> Option<Plan> {
         let findings = Findings::default();
-        let Self { scheduler, floor, usage, after: gone, taken, now, .. } = self;
+        let Self { scheduler, floor, usage, after: gone, taken, now, known, changes, exhausted, .. } = self;
         let usage = if after { gone.as_mut().unwrap_or(usage) } else { usage };
         if after {
             taken.keys().for_each(|victim| scheduler.running.set_aside(*victim, true));
         }
         let pending = scheduler.book.get(place)?;
+        // What was refused is refused as long as nothing has changed.
+        let first = only.is_none() && !after;
+        let known = known.get_mut(pending.queue.0 as usize).filter(|_| first);
+        let before = known.as_ref().filter(|(at, _)| at == changes).map_or(Known::default(), |(_, known)| *known);
         let planner = Planner {
             estate: &scheduler.estate,
             profile: &scheduler.profile,
@@ -182,9 +197,17 @@ impl<'s> Run<'s> {
             pending,
             pod_sets: scheduler.pod_sets(place),
             progress: scheduler.book.progress(place),
+            known: before,
+            searches: !*exhausted || scheduler.book.is_preemptor(place),
             findings: &findings,
         };
         let plan = planner.make(usage, *floor, only);
+        if let Some(known) = known {
+            let Known { quota, place } = findings.refused.get();
+            // The least that was refused says most.
+            let quota = [before.quota, quota].into_iter().flatten().min_by_key(|refused| refused.much);
+            *known = (*changes, Known { quota, place: place.or(before.place) });
+        }
         taken.keys().for_each(|victim| scheduler.running.set_aside(*victim, false));
         Some(plan)
     }
@@ -226,7 +249,7 @@ impl<'s> Run<'s> {
 
     // What keeps a plan from being carried out, if anything does. `fits`: there is enough once the victims of the cycle are gone.
     fn hindrance(&mut self, queue: NodeIx, pending: PendingIx, plan: &Plan, fits: bool) -> Option<(Requeue, Why)> {
-        let Plan { assignment, victims, recheck_at } = plan;
+        let Plan { assignment, victims, recheck_at, unsearched } = plan;
         let short = Why::Blocked(Blocked::WaitingForQuota);
         match assignment.mode {
             Mode::NoFit => {
@@ -235,6 +258,11 @@ impl<'s> Run<'s> {
                     self.is_blocked(queue, pending, false);
                 }
                 return Some((Requeue::NoFit, why));
+            }
+            Mode::Preempt if *unsearched => {
+                self.scheduler.book.pause(pending);
+                self.paused.push(pending);
+                return Some((Requeue::Skipped, Why::OverBudget { until: None }));
             }
             Mode::Preempt if victims.is_empty() => {
                 self.is_blocked(queue, pending, self.has_room(queue, assignment));
@@ -341,6 +369,7 @@ impl<'s> Run<'s> {
 
     // From now on a workload counts.
     fn count(&mut self, queue: NodeIx, asked: &super::Asked) {
+        self.changes += 1;
         let tree = &self.scheduler.estate.tree;
         for (what, much) in asked {
             self.usage.add(tree, queue, *what, *much);
@@ -428,6 +457,9 @@ impl<'s> Run<'s> {
         for (at, requeue, progress) in std::mem::take(&mut self.later) {
             let decision = &mut self.decisions[at];
             decision.at = self.scheduler.book.requeue(decision.pending, requeue, progress);
+        }
+        for place in std::mem::take(&mut self.paused) {
+            self.scheduler.book.resume(place);
         }
         for (at, place) in std::mem::take(&mut self.admitted) {
             let Some(pending) = self.scheduler.take_out(place) else { continue };

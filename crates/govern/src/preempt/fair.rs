@@ -27,12 +27,13 @@ pub(super) fn search<'a>(
     strategies: FairStrategies,
 ) -> Result<Vec<Victim>, Because> {
     let mut taker = taker;
-    let queues = queues(&taker, ground);
+    let queues = queues(&mut taker, ground);
+    ground.spared = taker.spared;
     if queues.is_empty() {
         return Err(Because::NoCandidates);
     }
     for _ in 0..ROUNDS_MAX {
-        ground.spared = super::Spared::default();
+        ground.spared = taker.spared;
         let (steps, whole, shrunk) = (vec![], BTreeSet::new(), BTreeSet::new());
         let mut round = Round { taker: &taker, ground, queues: &queues, steps, whole, shrunk, refused: 0 };
         let mut steps = round.pick(strategies)?;
@@ -47,7 +48,7 @@ pub(super) fn search<'a>(
 }
 
 // The queues that victims may come from: the taker's own, and those that borrow what is contested.
-fn queues(taker: &Taker<'_>, ground: &Ground<'_>) -> Vec<NodeIx> {
+fn queues(taker: &mut Taker<'_>, ground: &Ground<'_>) -> Vec<NodeIx> {
     let Asking { queue: own, contested, .. } = *taker.asking;
     let mut queues = vec![];
     if taker.may_take_own(ground) {
@@ -57,8 +58,17 @@ fn queues(taker: &Taker<'_>, ground: &Ground<'_>) -> Vec<NodeIx> {
         let mut nodes = vec![ground.tree.root(own)];
         while let Some(node) = nodes.pop() {
             nodes.extend(ground.tree.children(node));
-            if node != own && ground.tree.is_queue(node) && taker.over(ground, node).is_some() {
-                queues.push(node);
+            if node == own || !ground.tree.is_queue(node) || taker.over(ground, node).is_none() {
+                continue;
+            }
+            match taker.all_young_until(ground, node) {
+                None => queues.push(node),
+                Some(until) => {
+                    let spared = &mut taker.spared;
+                    let count = u32::try_from(ground.running.of_queue(node).len()).unwrap_or(u32::MAX);
+                    spared.young = spared.young.saturating_add(count);
+                    spared.until = Some(spared.until.map_or(until, |before| before.min(until)));
+                }
             }
         }
     }
@@ -117,6 +127,19 @@ impl Round<'_, '_> {
 
     // One run over all queues by one rule. What the rule does not give is left for the second.
     fn first(&mut self, rule: FairRule, pass: Pass, left: &mut BTreeMap<NodeIx, Vec<WorkloadIx>>) -> bool {
+        let running = self.ground.running;
+        let evicting = |queue: &NodeIx| {
+            let first = running.of_queue(*queue).first().and_then(|place| running.get(*place));
+            first.is_some_and(|workload| workload.evicting)
+        };
+        let any = match pass {
+            Pass::Evicting => self.queues.iter().any(evicting),
+            Pass::Spare => self.queues.iter().any(|queue| running.has_elastic(*queue)),
+            Pass::Stop | Pass::Left => true,
+        };
+        if !any {
+            return false;
+        }
         let entitled = self.ground.is_entitled();
         let mut tournament = Tournament::new(self.taker, self.ground, pass, &self.whole);
         for queue in self.queues {
