@@ -22,7 +22,7 @@ fn main() -> Result<(), String> {
     let waiting: u32 = words.next().and_then(|count| count.parse().ok()).unwrap_or(1_000_000);
     let named = words.next();
     for shape in SHAPES.iter().filter(|shape| named.as_ref().is_none_or(|name| name == shape.name)) {
-        let outcome = run(shape, waiting, 11, &cpu_us)?;
+        let outcome = run(shape, waiting, 5, &cpu_us, &mut || ())?;
         println!("{}: {outcome:?}", shape.name);
     }
     Ok(())

@@ -250,6 +250,8 @@ pub struct Scheduler {
     // By node: when so many were told to go for it, beyond what is its own.
     spent: BTreeMap<NodeIx, VecDeque<(i64, u32)>>,
     reservations: Vec<Reservation>,
+    // Who was told to go for those that wait for them.
+    told: BTreeMap<PendingIx, Vec<Victim>>,
 }
 
 impl Scheduler {
@@ -269,6 +271,7 @@ impl Scheduler {
             stirred: BTreeMap::new(),
             spent: BTreeMap::new(),
             reservations: vec![],
+            told: BTreeMap::new(),
         }
     }
 

@@ -199,6 +199,7 @@ impl Scheduler {
         }
         // What was kept was kept by quotas that are no more.
         self.reservations.clear();
+        self.told.clear();
         self.estate = estate;
     }
 

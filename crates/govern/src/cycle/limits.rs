@@ -121,9 +121,22 @@ impl Run<'_> {
         let Scheduler { estate, profile, running, book, .. } = &*self.scheduler;
         let Some(pending) = book.get(place) else { return };
         let (pod_sets, findings) = (self.scheduler.pod_sets(place), Findings::default());
-        let (now, progress, known, searches, findings) = (self.now, None, Known::default(), true, &findings);
-        let planner =
-            Planner { estate, profile, running, now, place, pending, pod_sets, progress, known, searches, findings };
+        let (now, progress, known, told, searches) = (self.now, None, Known::default(), &[][..], true);
+        let findings = &findings;
+        let planner = Planner {
+            estate,
+            profile,
+            running,
+            now,
+            place,
+            pending,
+            pod_sets,
+            progress,
+            known,
+            told,
+            searches,
+            findings,
+        };
         let Some(request) = planner.when_free() else { return };
         let identity = pending.waiting.identity;
         let (since, start, pending) = (self.now, None, place);

@@ -12,7 +12,7 @@ use crate::{
         reduce::{Span, largest},
     },
     order::Waiting,
-    preempt::{AnyPlace, Asking, Cut, Place, Refusal, Scene, Victim, search},
+    preempt::{AnyPlace, Asking, Cut, Part, Place, Refusal, Scene, Victim, search},
     tree::{FlavorResource, NodeIx, Usage},
     workload::{Amounts, Running},
 };
@@ -42,6 +42,8 @@ pub(super) struct Planner<'a> {
     pub(super) progress: Option<&'a Progress>,
     /// What the cycle knows from earlier searches for the same queue.
     pub(super) known: Known,
+    /// Who was told to go for it before; nobody where it has no such plan.
+    pub(super) told: &'a [Victim],
     /// Whether victims are looked for at all; where not, a plan that needs some says so.
     pub(super) searches: bool,
     /// What the searches for victims found out besides.
@@ -130,6 +132,9 @@ impl Oracle for Planner<'_> {
         more: Amount,
     ) -> (Possibility, u32) {
         let tree = &self.estate.tree;
+        if self.is_promised(usage, &[(what, more)]) {
+            return self.after(usage, queue, what, more, self.told);
+        }
         if !self.searches {
             return (Possibility::Reclaim, lowest_subtree(tree, usage, queue, what, more).0);
         }
@@ -142,15 +147,54 @@ impl Oracle for Planner<'_> {
         if victims.is_empty() {
             return (Possibility::NoCandidates, lowest_subtree(tree, usage, queue, what, more).0);
         }
-        without(self.estate, self.running, usage, &victims);
-        let (level, _) = lowest_subtree(tree, usage, queue, what, more);
-        with_again(self.estate, self.running, usage, &victims);
-        let own = victims.iter().any(|victim| victim.queue == queue);
-        (if own { Possibility::Preempt } else { Possibility::Reclaim }, level)
+        self.after(usage, queue, what, more, &victims)
     }
 }
 
 impl Planner<'_> {
+    // What telling these to go would do.
+    fn after(
+        &self,
+        usage: &mut Usage,
+        queue: NodeIx,
+        what: FlavorResource,
+        more: Amount,
+        victims: &[Victim],
+    ) -> (Possibility, u32) {
+        without(self.estate, self.running, usage, victims);
+        let (level, _) = lowest_subtree(&self.estate.tree, usage, queue, what, more);
+        with_again(self.estate, self.running, usage, victims);
+        let own = victims.iter().any(|victim| victim.queue == queue);
+        (if own { Possibility::Preempt } else { Possibility::Reclaim }, level)
+    }
+
+    // Whether this fits once those are gone that were told to go for it before: then nobody else need be looked for.
+    fn is_promised(&self, usage: &mut Usage, request: &super::Asked) -> bool {
+        let leaves = |victim: &Victim| self.running.candidate(victim.workload).is_some_and(|one| one.evicting);
+        if self.told.is_empty() || !self.told.iter().all(leaves) {
+            return false;
+        }
+        without(self.estate, self.running, usage, self.told);
+        let (tree, queue) = (&self.estate.tree, self.pending.queue);
+        let room = |(what, much): &(FlavorResource, Amount)| tree.available(usage, queue, *what).or_zero() >= *much;
+        let fits = request.iter().all(room);
+        with_again(self.estate, self.running, usage, self.told);
+        fits
+    }
+
+    // The same, and for a place.
+    fn is_promised_place(&self, usage: &mut Usage, floor: &mut dyn Floor, asked: &Placing<'_>) -> bool {
+        if !self.is_promised(usage, &asked.assignment.usage) {
+            return false;
+        }
+        let mut place = floor.place(asked);
+        for victim in self.told {
+            let part = if let Cut::Shrink { units } = victim.cut { Part::Units(units) } else { Part::Whole };
+            place.take(victim.workload, part);
+        }
+        place.is_found()
+    }
+
     fn victims(
         &self,
         usage: &mut Usage,
@@ -257,6 +301,11 @@ impl Planner<'_> {
         let mut contested: Vec<FlavorResource> = assignment.contested().collect();
         contested.sort_unstable();
         contested.dedup();
+        let asked = Placing { pending: self.place, pod_sets: self.pod_sets, assignment: &assignment };
+        if self.is_promised_place(usage, floor, &asked) {
+            let victims = self.told.iter().map(|victim| Victim { stops_at: None, ..*victim }).collect();
+            return Plan { assignment, victims, recheck_at: self.findings.recheck_at.get(), unsearched: false };
+        }
         if !self.searches || self.is_refused(&assignment.usage) {
             let (recheck_at, unsearched) = (self.findings.recheck_at.get(), !self.searches);
             return Plan { assignment, victims: vec![], recheck_at, unsearched };

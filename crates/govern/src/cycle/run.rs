@@ -184,6 +184,7 @@ impl<'s> Run<'s> {
             taken.keys().for_each(|victim| scheduler.running.set_aside(*victim, true));
         }
         let pending = scheduler.book.get(place)?;
+        let is_preemptor = scheduler.book.is_preemptor(place);
         // What was refused is refused as long as nothing has changed.
         let first = only.is_none() && !after;
         let known = known.get_mut(pending.queue.0 as usize).filter(|_| first);
@@ -198,7 +199,12 @@ impl<'s> Run<'s> {
             pod_sets: scheduler.pod_sets(place),
             progress: scheduler.book.progress(place),
             known: before,
-            searches: !*exhausted || scheduler.book.is_preemptor(place),
+            told: scheduler
+                .told
+                .get(&place)
+                .filter(|_| is_preemptor && scheduler.profile.preemptors_first)
+                .map_or(&[], Vec::as_slice),
+            searches: !*exhausted || is_preemptor,
             findings: &findings,
         };
         let plan = planner.make(usage, *floor, only);
@@ -466,7 +472,19 @@ impl<'s> Run<'s> {
             let Verdict::Admitted { workload, assignment } = &mut self.decisions[at].verdict else { continue };
             *workload = self.scheduler.running.add(runs(&pending, assignment, self.now));
         }
+        self.remember_told();
         self.keep_quota();
+    }
+
+    // Who is told to go for whom, for as long as that one waits for them.
+    fn remember_told(&mut self) {
+        let Scheduler { told, book, .. } = &mut *self.scheduler;
+        for decision in &self.decisions {
+            if let Verdict::Preempting { victims, .. } = &decision.verdict {
+                told.insert(decision.pending, victims.clone());
+            }
+        }
+        told.retain(|place, _| book.is_preemptor(*place));
     }
 }
 

@@ -66,11 +66,18 @@ pub struct Outcome {
     pub decided: Vec<[usize; 3]>,
 }
 
-/// Fills the floor and then takes so many cycles, each after a change. `clock_us` says what time it is.
+/// Fills the floor and then takes so many cycles, each after a change. `clock_us` says what time it is; `rested` is told each
+/// time that the world is at rest.
 ///
 /// # Errors
 /// When the shape is none.
-pub fn run(shape: &Shape, waiting: u32, cycles: u32, clock_us: &dyn Fn() -> u64) -> Result<Outcome, String> {
+pub fn run(
+    shape: &Shape,
+    waiting: u32,
+    cycles: u32,
+    clock_us: &dyn Fn() -> u64,
+    rested: &mut dyn FnMut(),
+) -> Result<Outcome, String> {
     let mut world = World::new(shape)?;
     let mut outcome = Outcome::default();
     (0..waiting).for_each(|number| world.submit(number % QUEUES));
@@ -78,7 +85,6 @@ pub fn run(shape: &Shape, waiting: u32, cycles: u32, clock_us: &dyn Fn() -> u64)
         let (took_us, decided) = world.step(clock_us);
         outcome.fill_us += took_us;
         outcome.fill_cycles += 1;
-        eprintln!("{took_us} {decided:?} {}", world.leaving.len());
         if decided[0] == 0 && world.leaving.is_empty() {
             break;
         }
@@ -87,9 +93,9 @@ pub fn run(shape: &Shape, waiting: u32, cycles: u32, clock_us: &dyn Fn() -> u64)
     for _ in 0..cycles {
         world.change(CHANGED / QUEUES);
         let (took_us, decided) = world.step(clock_us);
-        eprintln!("change {took_us} {decided:?} {}", world.leaving.len());
         outcome.cycles_us.push(took_us);
         outcome.decided.push(decided);
+        rested();
         // Whoever still can be admitted is, so that each change meets a world at rest.
         while world.step(clock_us).1[0] > 0 {}
     }
