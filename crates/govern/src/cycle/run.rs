@@ -214,7 +214,9 @@ impl<'s> Run<'s> {
             let quota = [before.quota, quota].into_iter().flatten().min_by_key(|refused| refused.much);
             *known = (*changes, Known { quota, place: place.or(before.place) });
         }
-        taken.keys().for_each(|victim| scheduler.running.set_aside(*victim, false));
+        if after {
+            taken.keys().for_each(|victim| scheduler.running.set_aside(*victim, false));
+        }
         Some(plan)
     }
 
@@ -313,8 +315,9 @@ impl<'s> Run<'s> {
                 entry.plan = plan;
             }
         };
-        // Two plans that each leave a queue its own may together leave it less.
-        let crowded = self.profile().rules.keep_nominal && !self.taken.is_empty() && !entry.plan.victims.is_empty();
+        // Two plans that each leave a queue its own may together leave it less; who is on its way already is not asked again.
+        let new = entry.plan.victims.iter().any(|victim| victim.stops_at.is_some());
+        let crowded = self.profile().rules.keep_nominal && !self.taken.is_empty() && new;
         if self.profile().replan_on_overlap && (crowded || self.overlaps(&entry.plan.victims)) {
             again(self, entry, true);
             if entry.plan.assignment.mode == Mode::Fit {
