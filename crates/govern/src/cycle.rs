@@ -80,6 +80,7 @@ pub struct Profile {
     /// nobody who competes with it passes any more.
     pub patience_s: Option<u32>,
     /// How many a cycle tells to go, at most. A first plan that needs more is carried out, and is the only one of its cycle.
+    /// Once a plan was refused for this, the cycle looks for no more victims.
     pub evictions_per_cycle: Option<u32>,
     /// How many a queue tells to go, at most, and in how long. To get back its own it always may. A first plan that needs
     /// more is carried out, and is the only one of its window.
@@ -249,6 +250,8 @@ pub struct Scheduler {
     // By node: when so many were told to go for it, beyond what is its own.
     spent: BTreeMap<NodeIx, VecDeque<(i64, u32)>>,
     reservations: Vec<Reservation>,
+    // Who was told to go for those that wait for them.
+    told: BTreeMap<PendingIx, Vec<Victim>>,
 }
 
 impl Scheduler {
@@ -268,6 +271,7 @@ impl Scheduler {
             stirred: BTreeMap::new(),
             spent: BTreeMap::new(),
             reservations: vec![],
+            told: BTreeMap::new(),
         }
     }
 

@@ -112,6 +112,10 @@ impl Share {
             (true, false) => Ordering::Greater,
             (false, true) => Ordering::Less,
             (false, false) if self.is_zero() || other.is_zero() => self.compare_bare(other),
+            // Siblings mostly differ in what they borrow alone.
+            (false, false) if self.lendable == other.lendable && self.weight == other.weight => {
+                self.borrowed.cmp(&other.borrowed)
+            }
             (false, false) => {
                 let left = wide(magnitude(self.borrowed) * magnitude(other.lendable), other.weight.nano());
                 left.cmp(&wide(magnitude(other.borrowed) * magnitude(self.lendable), self.weight.nano()))

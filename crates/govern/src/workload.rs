@@ -11,7 +11,10 @@ use crate::{
     places,
     tree::{FlavorResource, NodeIx, Tree, Usage},
 };
-use std::cmp::Reverse;
+use std::{
+    cmp::Reverse,
+    collections::{BTreeMap, btree_map::Entry},
+};
 
 /// A workload that runs, as its place in [`Running`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -174,6 +177,32 @@ pub struct Running {
     queues: Vec<Vec<WorkloadIx>>,
     // By node, how many of them can give something up.
     elastic: Vec<u32>,
+    // By node, their priorities, and since when they have their quota.
+    priorities: Vec<Tally>,
+    starts: Vec<Tally>,
+}
+
+// How many there are of each number.
+#[derive(Debug, Clone, Default)]
+struct Tally(BTreeMap<i64, u32>);
+
+impl Tally {
+    fn add(&mut self, number: i64) {
+        *self.0.entry(number).or_default() += 1;
+    }
+
+    fn remove(&mut self, number: i64) {
+        if let Entry::Occupied(mut count) = self.0.entry(number) {
+            *count.get_mut() -= 1;
+            if *count.get() == 0 {
+                count.remove();
+            }
+        }
+    }
+
+    fn least(&self) -> Option<i64> {
+        self.0.first_key_value().map(|(number, _)| *number)
+    }
 }
 
 impl Running {
@@ -189,6 +218,8 @@ impl Running {
         if self.queues.len() <= queue {
             self.queues.resize(queue + 1, vec![]);
             self.elastic.resize(queue + 1, 0);
+            self.priorities.resize(queue + 1, Tally::default());
+            self.starts.resize(queue + 1, Tally::default());
         }
         let slot = Slot { workload, aside: false };
         let place = WorkloadIx(places::put(&mut self.slots, &mut self.free, slot));
@@ -257,6 +288,16 @@ impl Running {
         self.elastic.get(queue.0 as usize).is_some_and(|count| *count > 0)
     }
 
+    // The lowest priority in a queue.
+    pub(crate) fn lowest_priority(&self, queue: NodeIx) -> Option<i64> {
+        self.priorities.get(queue.0 as usize)?.least()
+    }
+
+    // Since when the first in a queue has had its quota.
+    pub(crate) fn first_start(&self, queue: NodeIx) -> Option<i64> {
+        self.starts.get(queue.0 as usize)?.least()
+    }
+
     fn is_elastic(&self, place: WorkloadIx) -> bool {
         self.get(place).and_then(|workload| workload.elastic.as_ref()).is_some_and(|elastic| elastic.spare > 0)
     }
@@ -265,6 +306,9 @@ impl Running {
         let Some((queue, at)) = self.find(place) else { return };
         self.queues[queue].insert(at, place);
         self.elastic[queue] += u32::from(self.is_elastic(place));
+        let (priority, start) = self.tallied(place);
+        self.priorities[queue].add(priority);
+        self.starts[queue].add(start);
     }
 
     fn step_out(&mut self, place: WorkloadIx) {
@@ -272,7 +316,15 @@ impl Running {
         if self.queues[queue].get(at) == Some(&place) {
             self.queues[queue].remove(at);
             self.elastic[queue] -= u32::from(self.is_elastic(place));
+            let (priority, start) = self.tallied(place);
+            self.priorities[queue].remove(priority);
+            self.starts[queue].remove(start);
         }
+    }
+
+    fn tallied(&self, place: WorkloadIx) -> (i64, i64) {
+        let of = |workload: &Workload| (workload.priority, workload.quota_at.unwrap_or(i64::MAX));
+        self.get(place).map_or((0, i64::MAX), of)
     }
 
     fn find(&self, place: WorkloadIx) -> Option<(usize, usize)> {

@@ -1,7 +1,8 @@
 //! The book of what waits: for each queue, who is next, who cannot be admitted until something changes, and who is held.
 //!
 //! Workloads that ask for the same with the same priority are a class. When one of a class turned out not to fit, none of the
-//! class does, so the whole class is parked at once and woken at once, whatever its size. Nothing here looks at quotas; the
+//! class does, so the whole class is parked at once and woken at once, whatever its size. Where only those may pass that are
+//! gone in time, the others of the class are parked at once. Nothing here looks at quotas; the
 //! cycle says what came of a workload, and whoever changes quotas or ends workloads says which queues to wake.
 //!
 //! ```text
@@ -99,7 +100,10 @@ pub enum Requeue {
     /// It could not be looked at.
     Barred,
     /// It would take what is kept for another one.
-    Reserved,
+    Reserved {
+        /// Who runs no longer than this, in seconds, would not, and is still looked at; nothing where everybody would.
+        unless_run_s: Option<u32>,
+    },
     /// It would tell too many others to go, for now.
     OverBudget,
 }
@@ -123,16 +127,71 @@ type Class = (ShapeIx, i64);
 struct Slot {
     pending: Pending,
     key: Key,
-    // A workload of a class that is parked is active here: the class says that it is parked.
+    // A workload of a class that is parked is active here: the class says who of it is parked.
     at: Where,
     // Where the last search for flavors stopped, in which cycle and at which state of the queue.
     progress: Option<(Progress, u64, u64)>,
 }
 
+impl Slot {
+    fn run_s(&self) -> u32 {
+        self.pending.max_run_s.unwrap_or(u32::MAX)
+    }
+
+    fn member(&self, place: PendingIx) -> Member {
+        (self.key, place, self.run_s())
+    }
+}
+
+// Where a workload stands in its class, and how long it runs; what nobody knows is for ever.
+type Member = (Key, PendingIx, u32);
+
+// Who of a class is looked at.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum Open {
+    #[default]
+    All,
+    // Who runs no longer than this, in seconds; the others are parked.
+    Shorter(u32),
+    // Nobody: the class is parked.
+    None,
+}
+
+impl Open {
+    const fn lets(self, run_s: u32) -> bool {
+        match self {
+            Self::All => true,
+            Self::Shorter(most) => run_s <= most,
+            Self::None => false,
+        }
+    }
+
+    fn narrowed(self, to: Self) -> Self {
+        match (self, to) {
+            (Self::None, _) | (_, Self::None) => Self::None,
+            (Self::All, other) | (other, Self::All) => other,
+            (Self::Shorter(one), Self::Shorter(other)) => Self::Shorter(one.min(other)),
+        }
+    }
+}
+
 #[derive(Debug, Clone, Default)]
 struct Members {
-    all: BTreeSet<(Key, PendingIx)>,
-    parked: bool,
+    all: BTreeSet<Member>,
+    open: Open,
+    // No more of them are looked at in this cycle.
+    paused: bool,
+}
+
+impl Members {
+    // The first that is looked at.
+    fn front(&self) -> Option<(Key, PendingIx)> {
+        match self.open {
+            Open::None => None,
+            _ if self.paused => None,
+            open => self.all.iter().find(|(_, _, run_s)| open.lets(*run_s)).map(|(key, place, _)| (*key, *place)),
+        }
+    }
 }
 
 #[derive(Debug, Clone, Default)]
@@ -141,10 +200,10 @@ struct Line {
     order: Order,
     stopped: bool,
     classes: BTreeMap<Class, Members>,
-    // The first of each class that is not parked.
+    // The first of each class that is looked at.
     fronts: BTreeSet<(Key, Class)>,
     // Parked one by one.
-    alone: BTreeSet<(Key, PendingIx)>,
+    alone: BTreeSet<Member>,
     // Waits for others to go that were told to. Where the first does not hold up the others it stays first all the same.
     preemptor: Option<PendingIx>,
     // Where the first holds up the others: the one that waits for a change. Nobody is next while it is the first.
@@ -166,65 +225,55 @@ pub struct Book {
 }
 
 impl Line {
-    fn put(&mut self, class: Class, key: Key, place: PendingIx) {
-        let members = self.classes.entry(class).or_default();
-        let before = members.all.first().copied();
-        members.all.insert((key, place));
-        let parked = members.parked;
-        self.front_changed(class, before, parked);
+    fn put(&mut self, class: Class, member: Member) {
+        self.change(class, |members| members.all.insert(member));
     }
 
-    fn take(&mut self, class: Class, key: Key, place: PendingIx) -> bool {
-        let Some(members) = self.classes.get_mut(&class) else { return false };
-        let before = members.all.first().copied();
-        let found = members.all.remove(&(key, place));
-        let (empty, parked) = (members.all.is_empty(), members.parked);
-        self.front_changed(class, before, parked);
+    fn take(&mut self, class: Class, member: Member) -> bool {
+        self.classes.contains_key(&class) && self.change(class, |members| members.all.remove(&member))
+    }
+
+    // Changes a class, and who is the first of it.
+    fn change<T>(&mut self, class: Class, change: impl FnOnce(&mut Members) -> T) -> T {
+        let members = self.classes.entry(class).or_default();
+        let before = members.front();
+        let answer = change(members);
+        let now = members.front();
         // A class that is parked is remembered without members: the next of it will not fit either.
-        if empty && !parked {
+        if members.all.is_empty() && members.open == Open::All && !members.paused {
             self.classes.remove(&class);
         }
-        found
-    }
-
-    fn front_changed(&mut self, class: Class, before: Option<(Key, PendingIx)>, parked: bool) {
-        let now = self.classes.get(&class).and_then(|members| members.all.first().copied());
-        if before == now || parked {
-            return;
+        if before != now {
+            if let Some((key, _)) = before {
+                self.fronts.remove(&(key, class));
+            }
+            self.fronts.extend(now.map(|(key, _)| (key, class)));
         }
-        if let Some((key, _)) = before {
-            self.fronts.remove(&(key, class));
-        }
-        if let Some((key, _)) = now {
-            self.fronts.insert((key, class));
-        }
+        answer
     }
 
     // Who is next, unless nobody is until something changes.
     fn first(&self) -> Option<(Class, Key, PendingIx)> {
         let (key, class) = self.fronts.first()?;
-        let (_, place) = self.classes.get(class)?.all.first()?;
-        (self.stuck != Some(*place)).then_some((*class, *key, *place))
+        let (_, place) = self.classes.get(class)?.front()?;
+        (self.stuck != Some(place)).then_some((*class, *key, place))
     }
 
-    fn park(&mut self, class: Class) {
-        let members = self.classes.entry(class).or_default();
-        members.parked = true;
-        if let Some((key, _)) = members.all.first() {
-            self.fronts.remove(&(*key, class));
-        }
+    fn park(&mut self, class: Class, open: Open) {
+        self.change(class, |members| members.open = members.open.narrowed(open));
     }
 
     fn wake(&mut self, helps: &dyn Fn(ShapeIx) -> bool) {
         let Self { classes, fronts, .. } = self;
         classes.retain(|class, members| {
-            if members.parked && helps(class.0) {
-                members.parked = false;
-                if let Some((key, _)) = members.all.first() {
-                    fronts.insert((*key, *class));
+            if members.open != Open::All && helps(class.0) {
+                if let Some((key, _)) = members.front() {
+                    fronts.remove(&(key, *class));
                 }
+                members.open = Open::All;
+                fronts.extend(members.front().map(|(key, _)| (key, *class)));
             }
-            members.parked || !members.all.is_empty()
+            members.open != Open::All || members.paused || !members.all.is_empty()
         });
     }
 }
@@ -326,19 +375,19 @@ impl Book {
     /// Lets a held workload wait for its turn again.
     pub fn release(&mut self, place: PendingIx) {
         let Some(slot) = self.slot(place).filter(|slot| slot.at == Where::Held) else { return };
-        let (queue, key, class) = (slot.pending.queue, slot.key, class_of(&slot.pending));
-        self.line(queue).put(class, key, place);
+        let (queue, member, class) = (slot.pending.queue, slot.member(place), class_of(&slot.pending));
+        self.line(queue).put(class, member);
         self.set_place(place, Where::Active);
     }
 
     // Out of its line; held from then on.
     fn step_out(&mut self, place: PendingIx) {
         let Some(slot) = self.slot(place) else { return };
-        let (queue, key, class) = (slot.pending.queue, slot.key, class_of(&slot.pending));
+        let (queue, member, class) = (slot.pending.queue, slot.member(place), class_of(&slot.pending));
         let line = self.line(queue);
         line.stuck = line.stuck.filter(|stuck| *stuck != place);
-        if !line.take(class, key, place) {
-            line.alone.remove(&(key, place));
+        if !line.take(class, member) {
+            line.alone.remove(&member);
         }
         self.set_place(place, Where::Held);
     }
@@ -362,14 +411,12 @@ impl Book {
         }
         let line = self.line(queue);
         line.popped = cycle;
-        let first = line.first();
+        let first = line.first().map(|(_, _, place)| place);
         let sticky = line.preemptor.filter(|_| line.strategy == Strategy::BestEffort);
-        let sticky = sticky.and_then(|place| {
-            let slot = self.slot(place).filter(|_| self.place_of(place) == Some(Where::Active))?;
-            Some((class_of(&slot.pending), slot.key, place))
-        });
-        let (class, key, place) = sticky.or(first)?;
-        self.line(queue).take(class, key, place);
+        let sticky = sticky.filter(|place| self.place_of(*place) == Some(Where::Active));
+        let place = sticky.or(first)?;
+        let (class, member) = self.slot(place).map(|slot| (class_of(&slot.pending), slot.member(place)))?;
+        self.line(queue).take(class, member);
         self.set_place(place, Where::InFlight);
         Some(place)
     }
@@ -396,7 +443,7 @@ impl Book {
     pub fn requeue(&mut self, place: PendingIx, why: Requeue, progress: Option<Progress>) -> Option<Where> {
         let (cycle, by_class) = (self.cycle, self.by_class);
         let slot = self.slot(place).filter(|slot| slot.at == Where::InFlight)?;
-        let (queue, key, class) = (slot.pending.queue, slot.key, class_of(&slot.pending));
+        let (queue, member, class) = (slot.pending.queue, slot.member(place), class_of(&slot.pending));
         let at_once = !self.parks(queue, why);
         let line = self.line(queue);
         if why == Requeue::PendingPreemption {
@@ -410,20 +457,41 @@ impl Book {
             line.stuck = (waits && line.woken < line.popped && progress.is_none()).then_some(place);
         }
         let generation = line.generation;
-        let together =
-            by_class && line.strategy == Strategy::BestEffort && matches!(why, Requeue::NoFit | Requeue::NoCandidates);
-        if at_once || together {
-            line.put(class, key, place);
+        // Who of its class is still looked at; where that is not known, this one waits alone.
+        let open = match why {
+            _ if at_once || !by_class || line.strategy != Strategy::BestEffort => None,
+            Requeue::NoFit | Requeue::NoCandidates => Some(Open::None),
+            Requeue::Reserved { unless_run_s } => Some(unless_run_s.map_or(Open::None, Open::Shorter)),
+            _ => None,
+        };
+        if at_once || open.is_some() {
+            line.put(class, member);
         } else {
-            line.alone.insert((key, place));
+            line.alone.insert(member);
         }
-        if together && !at_once {
-            line.park(class);
+        if let Some(open) = open {
+            line.park(class, open);
         }
         let slot = self.slot_mut(place)?;
-        slot.at = if at_once || together { Where::Active } else { Where::Parked };
+        slot.at = if at_once || open.is_some() { Where::Active } else { Where::Parked };
         slot.progress = progress.map(|progress| (progress, cycle, generation));
         self.place_of(place)
+    }
+
+    /// Has no more of a workload's class looked at until it is resumed: what came of this one would come of all of them.
+    pub fn pause(&mut self, place: PendingIx) {
+        self.set_paused(place, true);
+    }
+
+    /// Has a class looked at again.
+    pub fn resume(&mut self, place: PendingIx) {
+        self.set_paused(place, false);
+    }
+
+    fn set_paused(&mut self, place: PendingIx, paused: bool) {
+        let Some(slot) = self.slot(place) else { return };
+        let (queue, class) = (slot.pending.queue, class_of(&slot.pending));
+        self.line(queue).change(class, |members| members.paused = paused);
     }
 
     /// Lets all that is parked in a queue be looked at again, because something changed that may let it in.
@@ -441,13 +509,14 @@ impl Book {
         let shape = stuck.and_then(|place| self.slot(place)).map(|slot| slot.pending.shape);
         let line = self.line(queue);
         line.stuck = stuck.filter(|_| shape.is_some_and(|shape| !helps(shape)));
-        for (key, place) in std::mem::take(&mut line.alone) {
+        for member in std::mem::take(&mut line.alone) {
+            let (_, place, _) = member;
             let Some(class) = self.slot(place).map(|slot| class_of(&slot.pending)) else { continue };
             if helps(class.0) {
-                self.line(queue).put(class, key, place);
+                self.line(queue).put(class, member);
                 self.set_place(place, Where::Active);
             } else {
-                self.line(queue).alone.insert((key, place));
+                self.line(queue).alone.insert(member);
             }
         }
     }
@@ -455,15 +524,15 @@ impl Book {
     /// The same for one workload, and those that are parked because of it.
     pub fn wake_one(&mut self, place: PendingIx) {
         let Some(slot) = self.slot(place) else { return };
-        let (queue, key, class) = (slot.pending.queue, slot.key, class_of(&slot.pending));
+        let (queue, member, class) = (slot.pending.queue, slot.member(place), class_of(&slot.pending));
         let parked = self.place_of(place) == Some(Where::Parked);
         let line = self.line(queue);
         line.stuck = line.stuck.filter(|stuck| *stuck != place);
         if !parked {
             return;
         }
-        if line.alone.remove(&(key, place)) {
-            line.put(class, key, place);
+        if line.alone.remove(&member) {
+            line.put(class, member);
         }
         line.wake(&|shape| shape == class.0);
         self.set_place(place, Where::Active);
@@ -525,18 +594,18 @@ impl Book {
     pub fn place_of(&self, place: PendingIx) -> Option<Where> {
         let slot = self.slot(place)?;
         let line = self.lines.get(slot.pending.queue.0 as usize)?;
-        let parked = line.classes.get(&class_of(&slot.pending)).is_some_and(|members| members.parked);
-        Some(if slot.at == Where::Active && parked { Where::Parked } else { slot.at })
+        let open = line.classes.get(&class_of(&slot.pending)).map_or(Open::All, |members| members.open);
+        Some(if slot.at == Where::Active && !open.lets(slot.run_s()) { Where::Parked } else { slot.at })
     }
 
     /// All that wait in a queue and are not held, with where they are, in the order in which they would be looked at.
     #[must_use]
     pub fn line_up(&self, queue: NodeIx) -> Vec<(PendingIx, Where)> {
         let Some(line) = self.lines.get(queue.0 as usize) else { return vec![] };
-        let mut all: Vec<(Key, PendingIx)> = line.alone.iter().copied().collect();
+        let mut all: Vec<Member> = line.alone.iter().copied().collect();
         line.classes.values().for_each(|members| all.extend(&members.all));
         all.sort_unstable();
-        all.into_iter().filter_map(|(_, place)| Some((place, self.place_of(place)?))).collect()
+        all.into_iter().filter_map(|(_, place, _)| Some((place, self.place_of(place)?))).collect()
     }
 
     /// Queues in which somebody is next.

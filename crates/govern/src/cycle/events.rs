@@ -95,9 +95,8 @@ impl Scheduler {
     // A workload waits no more, and nothing is kept for it.
     pub(super) fn take_out(&mut self, place: PendingIx) -> Option<Pending> {
         let pending = self.book.withdraw(place)?;
-        let before = self.reservations.len();
-        self.reservations.retain(|one| one.pending != place);
-        if self.reservations.len() < before {
+        if self.reserved_around(pending.queue).any(|one| one.pending == place) {
+            self.reservations.retain(|one| one.pending != place);
             self.stir_all(pending.queue);
         }
         Some(pending)
@@ -215,6 +214,7 @@ impl Scheduler {
         }
         // What was kept was kept by quotas that are no more.
         self.reservations.clear();
+        self.told.clear();
         self.estate = estate;
     }
 

@@ -3,9 +3,9 @@
 
 use super::{
     Scheduler, Why,
-    book::PendingIx,
-    plan::{Plan, Planner},
-    reserve::{Passer, Reservation},
+    book::{PendingIx, Requeue},
+    plan::{Findings, Known, Plan, Planner},
+    reserve::{Passer, Reservation, around},
     run::Run,
 };
 use crate::{
@@ -14,7 +14,6 @@ use crate::{
     preempt::Victim,
     tree::{FlavorResource, NodeIx},
 };
-use std::cell::Cell;
 
 // Those that were not on their way before.
 fn new_victims(victims: &[Victim]) -> u32 {
@@ -26,7 +25,14 @@ impl Run<'_> {
     pub(super) fn kept(&mut self, place: PendingIx, plan: &Plan) -> Option<Why> {
         let Self { shadows, scheduler, usage, now, .. } = self;
         let passer = Passer { place, pending: scheduler.book.get(place)?, asked: &plan.assignment.usage, now: *now };
-        shadows.iter_mut().find_map(|shadow| shadow.refusal(scheduler, usage, &passer))
+        let around = around(shadows, scheduler.estate.tree.root(passer.pending.queue));
+        around.iter_mut().find_map(|shadow| shadow.refusal(scheduler, usage, &passer))
+    }
+
+    // Who of the same class may pass all the same: those that are gone when the one starts for which quota is kept.
+    pub(super) fn reserved(&self, why: Why) -> Requeue {
+        let start = if let Why::Reserved { start, .. } = why { start } else { None };
+        Requeue::Reserved { unless_run_s: start.and_then(|start| u32::try_from(start.saturating_sub(self.now)).ok()) }
     }
 
     // Until when a plan would tell too many to go, if so; nothing for the time where the next cycle may.
@@ -38,6 +44,7 @@ impl Run<'_> {
         }
         if self.told > 0 && self.profile().evictions_per_cycle.is_some_and(|most| self.told.saturating_add(new) > most)
         {
+            self.exhausted = true;
             return Some(None);
         }
         let most = self.profile().evictions_per_queue.filter(|_| !self.gets_back_its_own(queue, plan))?;
@@ -84,7 +91,8 @@ impl Run<'_> {
         let Self { shadows, scheduler, now, .. } = self;
         let Some(pending) = scheduler.book.get(place) else { return };
         let passer = Passer { place, pending, asked: &assignment.usage, now: *now };
-        shadows.iter_mut().for_each(|shadow| shadow.let_pass(&scheduler.estate.tree, &passer));
+        let around = around(shadows, scheduler.estate.tree.root(pending.queue));
+        around.iter_mut().for_each(|shadow| shadow.let_pass(&scheduler.estate.tree, &passer));
     }
 
     /// Keeps quota for those that are first in their queues and wait for it; who waits longest comes first.
@@ -101,7 +109,7 @@ impl Run<'_> {
             blocked.into_iter().map(|(queue, (place, lacks))| (since(place), queue, place, lacks)).collect();
         oldest.sort_unstable();
         for (_, queue, place, lacks_place) in oldest {
-            let held = self.scheduler.reservations.iter_mut().find(|one| one.pending == place);
+            let held = self.scheduler.reserved_around(queue).find(|one| one.pending == place);
             match held {
                 Some(held) => held.lacks_place = lacks_place,
                 None => self.keep_for(queue, place, lacks_place),
@@ -112,9 +120,23 @@ impl Run<'_> {
     fn keep_for(&mut self, queue: NodeIx, place: PendingIx, lacks_place: bool) {
         let Scheduler { estate, profile, running, book, .. } = &*self.scheduler;
         let Some(pending) = book.get(place) else { return };
-        let (pod_sets, recheck_at) = (self.scheduler.pod_sets(place), Cell::new(None));
-        let (now, progress, recheck_at) = (self.now, None, &recheck_at);
-        let planner = Planner { estate, profile, running, now, place, pending, pod_sets, progress, recheck_at };
+        let (pod_sets, findings) = (self.scheduler.pod_sets(place), Findings::default());
+        let (now, progress, known, told, searches) = (self.now, None, Known::default(), &[][..], true);
+        let findings = &findings;
+        let planner = Planner {
+            estate,
+            profile,
+            running,
+            now,
+            place,
+            pending,
+            pod_sets,
+            progress,
+            known,
+            told,
+            searches,
+            findings,
+        };
         let Some(request) = planner.when_free() else { return };
         let identity = pending.waiting.identity;
         let (since, start, pending) = (self.now, None, place);

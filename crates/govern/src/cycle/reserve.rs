@@ -27,6 +27,7 @@ use crate::{
     tree::{NodeIx, Tree, Usage},
     workload::{Amounts, WorkloadIx},
 };
+use std::ops::Range;
 
 /// Quota that is kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -163,12 +164,35 @@ impl Scheduler {
         let competes = |other: &&Reservation| {
             self.estate.tree.root(other.queue) == root && (other.pending == reservation.pending || wants(other))
         };
-        if self.reservations.iter().filter(competes).all(behind) {
-            let behind: Vec<PendingIx> = self.reservations.iter().filter(competes).map(|one| one.pending).collect();
-            self.reservations.retain(|other| !behind.contains(&other.pending));
-            self.reservations.push(reservation);
+        let here = self.around(root);
+        if self.reservations[here.clone()].iter().filter(competes).all(behind) {
+            let behind: Vec<PendingIx> =
+                self.reservations[here.clone()].iter().filter(competes).map(|one| one.pending).collect();
+            self.reservations.insert(here.end, reservation);
+            if !behind.is_empty() {
+                self.reservations.retain(|other| !behind.contains(&other.pending));
+            }
         }
     }
+
+    // Where the reservations of one tree are; those of one tree stand together.
+    fn around(&self, root: NodeIx) -> Range<usize> {
+        let root_of = |one: &Reservation| self.estate.tree.root(one.queue);
+        self.reservations.partition_point(|one| root_of(one) < root)
+            ..self.reservations.partition_point(|one| root_of(one) <= root)
+    }
+
+    /// What is kept in the tree of a queue.
+    pub(super) fn reserved_around(&mut self, queue: NodeIx) -> impl Iterator<Item = &mut Reservation> {
+        let here = self.around(self.estate.tree.root(queue));
+        self.reservations[here].iter_mut()
+    }
+}
+
+/// What is kept in the tree of this root.
+pub(super) fn around(shadows: &mut [Shadow], root: NodeIx) -> &mut [Shadow] {
+    let (from, to) = (shadows.partition_point(|one| one.root < root), shadows.partition_point(|one| one.root <= root));
+    &mut shadows[from..to]
 }
 
 fn requests(reservation: &Reservation, what: crate::tree::FlavorResource) -> bool {

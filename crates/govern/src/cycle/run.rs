@@ -5,7 +5,7 @@ use super::{
     Decision, Floor, Placing, Profile, Scheduler, Verdict, Why,
     book::{Bar, Pending, PendingIx, Requeue, Strategy},
     bracket::{Bracket, Contender},
-    plan::{Plan, Planner, with_again, without},
+    plan::{Findings, Known, Plan, Planner, with_again, without},
     reserve::Shadow,
 };
 use crate::{
@@ -17,7 +17,6 @@ use crate::{
     workload::{Cause, Past, Terms, Workload, WorkloadIx},
 };
 use std::{
-    cell::Cell,
     cmp::Reverse,
     collections::{BTreeMap, BinaryHeap},
 };
@@ -42,6 +41,13 @@ pub(super) struct Run<'s> {
     taken: BTreeMap<WorkloadIx, (Victim, u64)>,
     // How many of them were not on their way before.
     pub(super) told: u32,
+    // It may tell no more to go, and looks for nobody either.
+    pub(super) exhausted: bool,
+    // Classes of which no more are looked at in this cycle, each as one of it.
+    paused: Vec<PendingIx>,
+    // By queue: searches that were refused, and after how many changes.
+    known: Vec<(u64, Known)>,
+    changes: u64,
     pub(super) shadows: Vec<Shadow>,
     // The first of each queue that waits for quota, by queue; whether it lacks a place only.
     pub(super) blocked: BTreeMap<NodeIx, (PendingIx, bool)>,
@@ -65,6 +71,10 @@ impl<'s> Run<'s> {
             after: None,
             taken: BTreeMap::new(),
             told: 0,
+            exhausted: false,
+            paused: vec![],
+            known: vec![(0, Known::default()); nodes],
+            changes: 0,
             shadows: vec![],
             blocked: BTreeMap::new(),
             fronts: (0..nodes).map(|_| None).collect(),
@@ -167,13 +177,18 @@ impl<'s> Run<'s> {
 
     // `after`: on what is used once the victims of the cycle are gone, and without them to take again.
     fn plan(&mut self, place: PendingIx, only: Option<&Nominated>, after: bool) -> Option<Plan> {
-        let recheck_at = Cell::new(None);
-        let Self { scheduler, floor, usage, after: gone, taken, now, .. } = self;
+        let findings = Findings::default();
+        let Self { scheduler, floor, usage, after: gone, taken, now, known, changes, exhausted, .. } = self;
         let usage = if after { gone.as_mut().unwrap_or(usage) } else { usage };
         if after {
             taken.keys().for_each(|victim| scheduler.running.set_aside(*victim, true));
         }
         let pending = scheduler.book.get(place)?;
+        let is_preemptor = scheduler.book.is_preemptor(place);
+        // What was refused is refused as long as nothing has changed.
+        let first = only.is_none() && !after;
+        let known = known.get_mut(pending.queue.0 as usize).filter(|_| first);
+        let before = known.as_ref().filter(|(at, _)| at == changes).map_or(Known::default(), |(_, known)| *known);
         let planner = Planner {
             estate: &scheduler.estate,
             profile: &scheduler.profile,
@@ -183,10 +198,25 @@ impl<'s> Run<'s> {
             pending,
             pod_sets: scheduler.pod_sets(place),
             progress: scheduler.book.progress(place),
-            recheck_at: &recheck_at,
+            known: before,
+            told: scheduler
+                .told
+                .get(&place)
+                .filter(|_| is_preemptor && scheduler.profile.preemptors_first)
+                .map_or(&[], Vec::as_slice),
+            searches: !*exhausted || is_preemptor,
+            findings: &findings,
         };
         let plan = planner.make(usage, *floor, only);
-        taken.keys().for_each(|victim| scheduler.running.set_aside(*victim, false));
+        if let Some(known) = known {
+            let Known { quota, place } = findings.refused.get();
+            // The least that was refused says most.
+            let quota = [before.quota, quota].into_iter().flatten().min_by_key(|refused| refused.much);
+            *known = (*changes, Known { quota, place: place.or(before.place) });
+        }
+        if after {
+            taken.keys().for_each(|victim| scheduler.running.set_aside(*victim, false));
+        }
         Some(plan)
     }
 
@@ -227,7 +257,7 @@ impl<'s> Run<'s> {
 
     // What keeps a plan from being carried out, if anything does. `fits`: there is enough once the victims of the cycle are gone.
     fn hindrance(&mut self, queue: NodeIx, pending: PendingIx, plan: &Plan, fits: bool) -> Option<(Requeue, Why)> {
-        let Plan { assignment, victims, recheck_at } = plan;
+        let Plan { assignment, victims, recheck_at, unsearched } = plan;
         let short = Why::Blocked(Blocked::WaitingForQuota);
         match assignment.mode {
             Mode::NoFit => {
@@ -236,6 +266,11 @@ impl<'s> Run<'s> {
                     self.is_blocked(queue, pending, false);
                 }
                 return Some((Requeue::NoFit, why));
+            }
+            Mode::Preempt if *unsearched => {
+                self.scheduler.book.pause(pending);
+                self.paused.push(pending);
+                return Some((Requeue::Skipped, Why::OverBudget { until: None }));
             }
             Mode::Preempt if victims.is_empty() => {
                 self.is_blocked(queue, pending, self.has_room(queue, assignment));
@@ -258,7 +293,7 @@ impl<'s> Run<'s> {
         }
         if let Some(why) = self.kept(pending, plan) {
             self.is_blocked(queue, pending, false);
-            return Some((Requeue::Reserved, why));
+            return Some((self.reserved(why), why));
         }
         if let Some(until) = self.over_budget(queue, plan) {
             self.recheck(pending, until);
@@ -280,8 +315,9 @@ impl<'s> Run<'s> {
                 entry.plan = plan;
             }
         };
-        // Two plans that each leave a queue its own may together leave it less.
-        let crowded = self.profile().rules.keep_nominal && !self.taken.is_empty() && !entry.plan.victims.is_empty();
+        // Two plans that each leave a queue its own may together leave it less; who is on its way already is not asked again.
+        let new = entry.plan.victims.iter().any(|victim| victim.stops_at.is_some());
+        let crowded = self.profile().rules.keep_nominal && !self.taken.is_empty() && new;
         if self.profile().replan_on_overlap && (crowded || self.overlaps(&entry.plan.victims)) {
             again(self, entry, true);
             if entry.plan.assignment.mode == Mode::Fit {
@@ -342,6 +378,7 @@ impl<'s> Run<'s> {
 
     // From now on a workload counts.
     fn count(&mut self, queue: NodeIx, asked: &super::Asked) {
+        self.changes += 1;
         let tree = &self.scheduler.estate.tree;
         for (what, much) in asked {
             self.usage.add(tree, queue, *what, *much);
@@ -430,12 +467,27 @@ impl<'s> Run<'s> {
             let decision = &mut self.decisions[at];
             decision.at = self.scheduler.book.requeue(decision.pending, requeue, progress);
         }
+        for place in std::mem::take(&mut self.paused) {
+            self.scheduler.book.resume(place);
+        }
         for (at, place) in std::mem::take(&mut self.admitted) {
             let Some(pending) = self.scheduler.take_out(place) else { continue };
             let Verdict::Admitted { workload, assignment } = &mut self.decisions[at].verdict else { continue };
             *workload = self.scheduler.running.add(runs(&pending, assignment, self.now));
         }
+        self.remember_told();
         self.keep_quota();
+    }
+
+    // Who is told to go for whom, for as long as that one waits for them.
+    fn remember_told(&mut self) {
+        let Scheduler { told, book, .. } = &mut *self.scheduler;
+        for decision in &self.decisions {
+            if let Verdict::Preempting { victims, .. } = &decision.verdict {
+                told.insert(decision.pending, victims.clone());
+            }
+        }
+        told.retain(|place, _| book.is_preemptor(*place));
     }
 }
 

@@ -2,7 +2,7 @@
 //! search among ten thousand workloads that needs three looks at little more than the first of each queue.
 
 use super::{
-    Asking, Over, Part, PreemptionRules, QueuePolicy, Scene, Takes,
+    Asking, Over, Part, PreemptionRules, QueuePolicy, Scene, Spared, Takes,
     budget::{self, Protected},
     ground::{Ground, Step, Why},
 };
@@ -25,6 +25,8 @@ pub(super) struct Taker<'a> {
     owner: bool,
     // Workloads whose taking would not have been fair in the end.
     pub(super) unfair: BTreeSet<WorkloadIx>,
+    /// What is left alone before any workload is looked at.
+    pub(super) spared: Spared,
 }
 
 /// Which of the lists of candidates a queue is in. They are taken in this order.
@@ -87,7 +89,7 @@ impl<'a> Taker<'a> {
         let beyond = |(what, much): &(_, _)| tree.borrows_with(usage, asking.queue, *what, *much);
         let mut contested = asking.request.iter().filter(|(what, _)| asking.contested.contains(what));
         let owner = rules.owner_waits_for_nobody && !contested.any(beyond);
-        Self { asking, policy, rules, now: *now, owner, unfair: BTreeSet::new() }
+        Self { asking, policy, rules, now: *now, owner, unfair: BTreeSet::new(), spared: Spared::default() }
     }
 
     pub(super) fn is_own(&self, queue: NodeIx) -> bool {
@@ -112,6 +114,18 @@ impl<'a> Taker<'a> {
             }
         };
         by_policy && workload.uses(asking.contested)
+    }
+
+    /// Whether the taker's own queue may have a candidate; where its lowest priority is too high, it has none.
+    pub(super) fn may_take_own(&self, ground: &Ground<'_>) -> bool {
+        let (asking, takes) = (self.asking, self.policy.within_queue);
+        let Some(lowest) = ground.running.lowest_priority(asking.queue) else { return false };
+        match takes {
+            Takes::Never | Takes::Unset => false,
+            Takes::LowerOrNewerEqualPriority if !self.rules.strict_within_queue => lowest <= asking.priority,
+            Takes::Any if !self.rules.strict_within_queue => true,
+            _ => lowest < asking.priority,
+        }
     }
 
     fn is_newer(&self, workload: &Workload) -> bool {
@@ -139,6 +153,16 @@ impl<'a> Taker<'a> {
             }
         }
         None
+    }
+
+    /// Until when nothing in another queue may be taken because all of it has only just started, if that is so.
+    pub(super) fn all_young_until(&self, ground: &Ground<'_>, queue: NodeIx) -> Option<i64> {
+        if self.owner || self.rules.run_s_min == 0 || self.takes_from(queue) != Takes::Any {
+            return None;
+        }
+        let first = ground.running.get(*ground.running.of_queue(queue).first()?)?;
+        let grown_at = ground.running.first_start(queue)?.min(self.now).saturating_add(i64::from(self.rules.run_s_min));
+        (!first.evicting && self.now < grown_at).then_some(grown_at)
     }
 
     // Whoever gets back its own from another queue waits for nobody. Says so in what is spared.

@@ -57,6 +57,11 @@ fn must_borrow(taker: &Taker<'_>, ground: &Ground<'_>) -> bool {
     taker.policy.while_borrowing.is_none() && !taker.asking.contested.iter().all(below_own)
 }
 
+// Whether it borrows for lack of anything that it could give up itself, and may then take from others only what is nearer to it.
+fn will_borrow(taker: &Taker<'_>, ground: &Ground<'_>, gives_nothing: bool) -> bool {
+    gives_nothing && taker.rules.minimal && taker.policy.while_borrowing.is_none() && taker.borrows(ground)
+}
+
 fn attempt(
     taker: &Taker<'_>,
     ground: &mut Ground<'_>,
@@ -89,12 +94,13 @@ fn attempt(
 fn groups(taker: &Taker<'_>, ground: &mut Ground<'_>) -> Vec<Group> {
     let queue = taker.asking.queue;
     let mut groups = vec![];
-    if taker.policy.within_queue != Takes::Never {
+    if taker.may_take_own(ground) {
         groups.push(Group { queue, list: List::Own, common: queue });
     }
     if taker.policy.reclaim != Takes::Never {
         let mut left = taker.asking.request.to_vec();
-        let (mut nearer, must_borrow) = (claim(ground, queue, &mut left), must_borrow(taker, ground));
+        let mut nearer = claim(ground, queue, &mut left);
+        let must_borrow = must_borrow(taker, ground) || will_borrow(taker, ground, groups.is_empty());
         let mut seen = queue;
         for common in ground.tree.ancestors(queue) {
             let list = if nearer { List::Nearer } else { List::Other };

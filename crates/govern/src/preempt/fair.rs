@@ -27,9 +27,13 @@ pub(super) fn search<'a>(
     strategies: FairStrategies,
 ) -> Result<Vec<Victim>, Because> {
     let mut taker = taker;
-    let queues = queues(&taker, ground);
+    let queues = queues(&mut taker, ground);
+    ground.spared = taker.spared;
+    if queues.is_empty() {
+        return Err(Because::NoCandidates);
+    }
     for _ in 0..ROUNDS_MAX {
-        ground.spared = super::Spared::default();
+        ground.spared = taker.spared;
         let (steps, whole, shrunk) = (vec![], BTreeSet::new(), BTreeSet::new());
         let mut round = Round { taker: &taker, ground, queues: &queues, steps, whole, shrunk, refused: 0 };
         let mut steps = round.pick(strategies)?;
@@ -44,18 +48,27 @@ pub(super) fn search<'a>(
 }
 
 // The queues that victims may come from: the taker's own, and those that borrow what is contested.
-fn queues(taker: &Taker<'_>, ground: &Ground<'_>) -> Vec<NodeIx> {
+fn queues(taker: &mut Taker<'_>, ground: &Ground<'_>) -> Vec<NodeIx> {
     let Asking { queue: own, contested, .. } = *taker.asking;
     let mut queues = vec![];
-    if taker.policy.within_queue != Takes::Never {
+    if taker.may_take_own(ground) {
         queues.push(own);
     }
     if taker.policy.reclaim != Takes::Never && ground.tree.parent(own).is_some() && !contested.is_empty() {
         let mut nodes = vec![ground.tree.root(own)];
         while let Some(node) = nodes.pop() {
             nodes.extend(ground.tree.children(node));
-            if node != own && ground.tree.is_queue(node) && taker.over(ground, node).is_some() {
-                queues.push(node);
+            if node == own || !ground.tree.is_queue(node) || taker.over(ground, node).is_none() {
+                continue;
+            }
+            match taker.all_young_until(ground, node) {
+                None => queues.push(node),
+                Some(until) => {
+                    let spared = &mut taker.spared;
+                    let count = u32::try_from(ground.running.of_queue(node).len()).unwrap_or(u32::MAX);
+                    spared.young = spared.young.saturating_add(count);
+                    spared.until = Some(spared.until.map_or(until, |before| before.min(until)));
+                }
             }
         }
     }
@@ -114,6 +127,19 @@ impl Round<'_, '_> {
 
     // One run over all queues by one rule. What the rule does not give is left for the second.
     fn first(&mut self, rule: FairRule, pass: Pass, left: &mut BTreeMap<NodeIx, Vec<WorkloadIx>>) -> bool {
+        let running = self.ground.running;
+        let evicting = |queue: &NodeIx| {
+            let first = running.of_queue(*queue).first().and_then(|place| running.get(*place));
+            first.is_some_and(|workload| workload.evicting)
+        };
+        let any = match pass {
+            Pass::Evicting => self.queues.iter().any(evicting),
+            Pass::Spare => self.queues.iter().any(|queue| running.has_elastic(*queue)),
+            Pass::Stop | Pass::Left => true,
+        };
+        if !any {
+            return false;
+        }
         let entitled = self.ground.is_entitled();
         let mut tournament = Tournament::new(self.taker, self.ground, pass, &self.whole);
         for queue in self.queues {
@@ -161,22 +187,28 @@ impl Round<'_, '_> {
         let (taker, before) = (self.ground.share(mine), self.ground.share(theirs));
         // Whoever counts for nothing and borrows is above everybody who does not: no need to try each of them.
         let hopeless = taker.is_beyond_all() && !before.is_beyond_all();
+        let mut refused: Option<WorkloadIx> = None;
         while let Some(place) = tournament.head(queue) {
             tournament.advance(self.ground, queue);
             let part = self.part(place, tournament.pass);
-            if hopeless {
+            // Nothing changes until one is taken, so what uses the same as one that was refused is refused as well.
+            if hopeless || part == Part::Whole && refused.is_some_and(|before| self.use_the_same(before, place)) {
                 left.entry(queue).or_default().push(place);
                 continue;
             }
             if self.is_spared(queue, Some(theirs), place, part) {
                 continue;
             }
-            let after = self.ground.share_without(theirs, place, part);
+            self.ground.uncharge(place, part);
+            let after = self.ground.share(theirs);
             if !rule.gives(self.taker.rules.share_margin_per_mille, &taker, &before, &after) {
+                self.ground.charge(place, part);
                 left.entry(queue).or_default().push(place);
+                refused = (part == Part::Whole).then_some(place);
                 continue;
             }
-            self.take(&Step { workload: place, queue, part, why: Why::Fair(rule) }, tournament.pass);
+            self.ground.place.take(place, part);
+            self.keep(&Step { workload: place, queue, part, why: Why::Fair(rule) }, tournament.pass);
             return true;
         }
         false
@@ -234,8 +266,17 @@ impl Round<'_, '_> {
         }
     }
 
+    fn use_the_same(&self, one: WorkloadIx, other: WorkloadIx) -> bool {
+        let usage = |place| self.ground.running.get(place).map(|workload| &workload.usage);
+        usage(one) == usage(other)
+    }
+
     fn take(&mut self, step: &Step, pass: Pass) {
         self.ground.take(step);
+        self.keep(step, pass);
+    }
+
+    fn keep(&mut self, step: &Step, pass: Pass) {
         self.steps.push(*step);
         match pass {
             Pass::Evicting => drop(self.whole.insert(step.workload)),

@@ -114,13 +114,6 @@ impl<'a> Ground<'a> {
         self.shares.of(self.tree, self.usage, node)
     }
 
-    pub(super) fn share_without(&mut self, node: NodeIx, workload: WorkloadIx, part: Part) -> Share {
-        self.uncharge(workload, part);
-        let share = self.share(node);
-        self.charge(workload, part);
-        share
-    }
-
     /// Whether the taker uses no more than its own of what is contested. Its request must be charged.
     pub(super) fn is_entitled(&self) -> bool {
         let Asking { queue, contested, .. } = *self.asking;

@@ -290,6 +290,17 @@ pub struct Refusal {
     pub spared: Spared,
 }
 
+impl Refusal {
+    /// Whether a search that asked for no place was refused for good: then none that does ask for one finds anybody either.
+    /// A search that left out workloads whose taking would not have been fair in the end might, with others taken for a place.
+    #[must_use]
+    pub const fn is_for_any_place(&self) -> bool {
+        let by_quota =
+            matches!(self.because, Because::NoCandidates | Because::NotEnough { .. } | Because::NotFair { .. });
+        by_quota && self.spared.unfair == 0
+    }
+}
+
 /// Looks for the workloads that must give way so that the request fits.
 ///
 /// # Errors

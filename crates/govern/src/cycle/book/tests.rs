@@ -166,3 +166,39 @@ fn only_queues_of_the_same_root_are_woken() {
     book.wake_around(&tree, NodeIx(2));
     assert_eq!(places.map(|place| book.place_of(place)), [Some(Where::Active), Some(Where::Parked)]);
 }
+
+#[test]
+fn who_is_gone_in_time_is_looked_at_while_the_others_of_its_class_are_parked() {
+    let mut book = book(Strategy::BestEffort);
+    let runs = [Some(500), None, Some(100), Some(50)];
+    let places: Vec<PendingIx> =
+        (1..).zip(runs).map(|(id, max_run_s)| book.submit(Pending { max_run_s, ..pending(0, 0, id) })).collect();
+    assert_eq!(book.pop(QUEUE), Some(places[0]));
+    assert_eq!(book.requeue(places[0], Requeue::Reserved { unless_run_s: Some(100) }, None), Some(Where::Parked));
+    assert_eq!((names(&book, Where::Parked), names(&book, Where::Active)), (vec![1, 2], vec![3, 4]));
+    // A tighter limit counts, a looser one does not; without one nobody is left.
+    for (place, unless_run_s, left) in [(2, Some(60), vec![4]), (3, None, vec![])] {
+        assert_eq!(book.pop(QUEUE), Some(places[place]));
+        book.requeue(places[place], Requeue::Reserved { unless_run_s }, None);
+        assert_eq!(names(&book, Where::Active), left);
+    }
+    let late = book.submit(Pending { max_run_s: Some(1), ..pending(0, 0, 5) });
+    assert_eq!((book.place_of(late), book.pop(QUEUE)), (Some(Where::Parked), None));
+    book.begin_cycle();
+    book.wake(QUEUE);
+    assert_eq!(names(&book, Where::Active), [1, 2, 3, 4, 5]);
+}
+
+#[test]
+fn a_paused_class_is_not_looked_at_until_it_is_resumed() {
+    let mut book = book(Strategy::BestEffort);
+    let places: Vec<PendingIx> =
+        [0, 0, 1].into_iter().zip(1..).map(|(shape, id)| book.submit(pending(shape, 0, id))).collect();
+    assert_eq!(book.pop(QUEUE), Some(places[0]));
+    book.pause(places[0]);
+    assert_eq!((book.pop(QUEUE), book.pop(QUEUE)), (Some(places[2]), None));
+    book.requeue(places[0], Requeue::Skipped, None);
+    assert_eq!(book.pop(QUEUE), None);
+    book.resume(places[0]);
+    assert_eq!((book.pop(QUEUE), book.pop(QUEUE)), (Some(places[0]), Some(places[1])));
+}

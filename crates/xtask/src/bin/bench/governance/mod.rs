@@ -1,8 +1,11 @@
 //! How long governance takes for the scenarios that Kueue measures itself by (see [`scenarios`] for what is counted), and
 //! whether guarantees over cells are as good as a cluster of one's own.
 
+mod large;
+mod million;
 mod racks;
 pub mod scenarios;
+mod search;
 
 use crate::figure::{Limit, Report, five};
 use govern::cells::trial;
@@ -17,6 +20,7 @@ fn cpu_us() -> u64 {
 
 /// All scenarios, and the trial of cells.
 pub fn measure(report: &mut Report) -> Result<(), String> {
+    large::measure(report)?;
     measure_sharing(report);
     [BASELINE, LARGE_SCALE, TOPOLOGY].iter().try_for_each(|scenario| measure_one(report, scenario))
 }
