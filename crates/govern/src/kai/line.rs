@@ -72,16 +72,21 @@ impl Line {
         Self { waiting: vec![BTreeMap::new(); queues], taken: vec![[0; RESOURCES]; queues], victims, pushed: 0 }
     }
 
-    /// All jobs with a waiting task whose gang can be complete.
+    /// Jobs with a waiting task whose gang can be complete.
+    pub fn ready(session: &Session) -> impl Iterator<Item = usize> {
+        let is_ready = |job: &usize| {
+            let needs = session.jobs[*job].spec.min_available as usize;
+            session.count(*job, |status| status == Status::Pending) > 0
+                && session.count(*job, Status::is_alive) >= needs
+        };
+        (0..session.jobs.len()).filter(is_ready)
+    }
+
+    /// All of those, as far as they are wanted.
     #[must_use]
     pub fn of_pending(session: &Session, filter: impl Fn(usize) -> bool) -> Self {
         let mut line = Self::new(session.accounts.count(), false);
-        for job in 0..session.jobs.len() {
-            let ready = session.count(job, Status::is_alive) >= session.jobs[job].spec.min_available as usize;
-            if ready && session.count(job, |status| status == Status::Pending) > 0 && filter(job) {
-                line.push(session, Entry::of(session, job));
-            }
-        }
+        Self::ready(session).filter(|job| filter(*job)).for_each(|job| line.push(session, Entry::of(session, job)));
         line
     }
 

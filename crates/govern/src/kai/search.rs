@@ -11,6 +11,7 @@ use super::line::{Entry, Line};
 use super::model::{Amounts, GpuAsk, RESOURCES, Status};
 use super::place::place;
 use super::session::Session;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What kind of search it is: who can be a victim, and which outcome is fair.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,6 +49,8 @@ struct Search<'a> {
     claimant: usize,
     // Nodes worth trying.
     nodes: Vec<usize>,
+    // Who else waits. Every try begins with the same, so they are looked for once.
+    waiting: Vec<usize>,
     // What had to leave for the tasks so far.
     settled: Vec<Unit>,
 }
@@ -64,7 +67,8 @@ pub fn search(session: &mut Session, aim: Aim, claimant: usize) -> bool {
     if tasks.iter().any(is_hopeless) {
         return false;
     }
-    let mut search = Search { session, aim, claimant, nodes, settled: vec![] };
+    let waiting = Line::ready(session).filter(|job| *job != claimant).collect();
+    let mut search = Search { session, aim, claimant, nodes, waiting, settled: vec![] };
     for count in 1..=tasks.len() {
         let mark = search.session.mark();
         if !search.solve(&tasks[..count]) {
@@ -122,9 +126,16 @@ impl Search<'_> {
         if !self.settled.is_empty() && self.try_out(tasks, &units, None) == Some(true) {
             return true;
         }
+        let wanted = self.gpus_wanted(tasks);
+        let mut gpus = self.gpus_soon();
         while let Some(entry) = line.pop(self.session) {
             let Some(unit) = self.unit_of(&entry, &mut line) else { continue };
+            gpus = gpus.saturating_add(self.gpus_left_by(&unit));
             units.push(unit);
+            // Most sets are too small, and that is seen without trying them out.
+            if gpus < wanted {
+                continue;
+            }
             let mut nodes: Vec<usize> =
                 self.session.jobs[entry.job].tasks.iter().filter_map(|task| self.session.node_of(*task)).collect();
             nodes.sort_unstable();
@@ -139,6 +150,32 @@ impl Search<'_> {
             }
         }
         false
+    }
+
+    // Whole GPUs that the tasks cannot do without.
+    fn gpus_wanted(&self, tasks: &[usize]) -> i64 {
+        let wanted = |task: &usize| match self.session.tasks[*task].spec.gpu {
+            GpuAsk::Whole(count) => i64::from(count),
+            _ => 0,
+        };
+        tasks.iter().map(wanted).sum()
+    }
+
+    // Whole GPUs that are free, will be, or are left by what is settled: more than all tasks together will find.
+    fn gpus_soon(&self) -> i64 {
+        let soon = self.session.rooms.iter().map(|room| (room.gpus_idle() + room.gpus_releasing()).max(0));
+        soon.chain(self.settled.iter().map(|unit| self.gpus_left_by(unit))).fold(0, i64::saturating_add)
+    }
+
+    // Whole GPUs that can become free when these leave: a shared one counts as if they were the last on it.
+    fn gpus_left_by(&self, unit: &Unit) -> i64 {
+        let held = |task: &usize| match self.session.tasks[*task].spec.gpu {
+            GpuAsk::Whole(count) | GpuAsk::Part { devices: count, .. } | GpuAsk::Memory { devices: count, .. } => {
+                i64::from(count)
+            }
+            GpuAsk::None | GpuAsk::Partitions(_) => 0,
+        };
+        unit.tasks.iter().map(held).sum()
     }
 
     // What of a job leaves next; the rest of it goes back into the line.
@@ -170,9 +207,9 @@ impl Search<'_> {
     fn try_out(&mut self, tasks: &[usize], units: &[Unit], node: Option<usize>) -> Option<bool> {
         let mark = self.session.mark();
         let on_node = |unit: &Unit| unit.tasks.iter().any(|task| self.session.node_of(*task) == node);
-        let jobs: Vec<usize> = match node {
+        let jobs: BTreeSet<usize> = match node {
             Some(_) => units.iter().filter(|unit| on_node(unit)).map(|unit| unit.job).collect(),
-            None => vec![],
+            None => BTreeSet::new(),
         };
         let mut leaving = self.settled.clone();
         leaving.extend(units.iter().filter(|unit| jobs.contains(&unit.job)).cloned());
@@ -198,22 +235,23 @@ impl Search<'_> {
 
     fn place_all(&mut self, tasks: &[usize], leaving: &[Unit], nodes: &[usize]) -> bool {
         let claimant = self.claimant;
-        let mut line =
-            Line::of_pending(self.session, |job| job != claimant && !leaving.iter().any(|unit| unit.job == job));
-        let mut jobs: Vec<usize> = leaving.iter().map(|unit| unit.job).collect();
-        jobs.sort_unstable();
-        jobs.dedup();
-        jobs.iter().for_each(|job| line.push(self.session, Entry::of(self.session, *job)));
+        let mut jobs: BTreeSet<usize> = leaving.iter().map(|unit| unit.job).collect();
+        let mut line = Line::new(self.session.accounts.count(), false);
+        for job in self.waiting.iter().filter(|job| !jobs.contains(job)).chain(&jobs) {
+            line.push(self.session, Entry::of(self.session, *job));
+        }
         let own = Entry::of(self.session, claimant);
         line.push(self.session, Entry { tasks: tasks.to_vec(), min_available: tasks.len(), ..own });
         let mut placed = false;
-        while let Some(entry) = line.pop(self.session) {
+        // Others that wait decide whose turn it is, and nothing is done for them.
+        while !(placed && jobs.is_empty()) {
+            let Some(entry) = line.pop(self.session) else { break };
             if entry.job == claimant {
                 if !place(self.session, &entry, nodes, true) {
                     return false;
                 }
                 placed = true;
-            } else if jobs.contains(&entry.job) {
+            } else if jobs.remove(&entry.job) {
                 place(self.session, &entry, nodes, true);
             }
         }
@@ -223,22 +261,23 @@ impl Search<'_> {
     // What each victim unit that found no place again held, by queue: tasks beyond a gang one by one, the gang as a whole.
     fn losses(&self, leaving: &[Unit]) -> Vec<(usize, Vec<Amounts>)> {
         let session = &*self.session;
+        // In the order in which they left, because each is judged after those before it.
+        let mut places: BTreeMap<usize, usize> = BTreeMap::new();
         let mut jobs: Vec<(usize, Vec<usize>)> = vec![];
         for unit in leaving {
-            match jobs.iter_mut().find(|(job, _)| *job == unit.job) {
-                Some((_, tasks)) => tasks.extend(&unit.tasks),
-                None => jobs.push((unit.job, unit.tasks.clone())),
+            let at = *places.entry(unit.job).or_insert(jobs.len());
+            if at == jobs.len() {
+                jobs.push((unit.job, vec![]));
             }
+            jobs[at].1.extend(&unit.tasks);
         }
         let mut losses: Vec<(usize, Vec<Amounts>)> = vec![];
         for (job, tasks) in jobs {
             let of = &session.jobs[job].spec;
             let core = tasks.len().min(of.min_available as usize);
             let lost = |tasks: &[usize]| {
-                let gone: Vec<usize> =
-                    tasks.iter().copied().filter(|task| session.tasks[*task].status == Status::Releasing).collect();
-                let held = |task: &usize| session.amounts_held(&session.tasks[*task].spec, session.node_of(*task));
-                gone.iter().map(held).reduce(plus)
+                let gone = tasks.iter().filter(|task| session.tasks[**task].status == Status::Releasing);
+                gone.map(|task| session.amounts_held(&session.tasks[*task].spec, session.node_of(*task))).reduce(plus)
             };
             let mut amounts: Vec<Amounts> = tasks[core..].iter().filter_map(|task| lost(&[*task])).collect();
             amounts.extend(lost(&tasks[..core]));
