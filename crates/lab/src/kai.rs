@@ -237,7 +237,7 @@ impl<'t> Rounds<'t> {
             jobs,
             profiles: vec![],
             stale_grace_s: 0,
-            rules: Rules::default(),
+            rules: Rules { by_halves: true, ..Rules::default() },
         };
         let mut session = Session::open(&cluster);
         kind.actions.iter().for_each(|action| session.act(*action));

@@ -1,7 +1,7 @@
 //! Who is next: jobs in the order of their queues, level by level, and within a queue by priority, then by how far their gang
 //! is, then by age. Victims come in the reverse of that order.
 
-use super::account::{Outlook, plus};
+use super::account::{Outlook, Standing, plus};
 use super::model::{Amounts, RESOURCES, Status};
 use super::session::Session;
 use std::cmp::{Ordering, Reverse};
@@ -122,7 +122,7 @@ impl Line {
     fn best(&self, session: &Session, queue: usize) -> Option<(usize, Outlook)> {
         let below = session.accounts.children(Some(queue));
         if !below.is_empty() {
-            return self.best_of(session, below).map(|(_, leaf, outlook)| (leaf, outlook));
+            return self.best_of(session, below);
         }
         let (_, place) = self.head(queue)?;
         let outlook = if self.victims {
@@ -133,18 +133,19 @@ impl Line {
         Some((queue, outlook))
     }
 
-    fn best_of(&self, session: &Session, level: &[usize]) -> Option<(usize, usize, Outlook)> {
-        let candidates =
-            level.iter().filter_map(|queue| self.best(session, *queue).map(|(leaf, outlook)| (*queue, leaf, outlook)));
-        let order = |left: &(usize, usize, Outlook), right: &(usize, usize, Outlook)| {
-            session.accounts.order((left.0, left.2), (right.0, right.2))
-        };
-        if self.victims { candidates.max_by(order) } else { candidates.min_by(order) }
+    fn best_of(&self, session: &Session, level: &[usize]) -> Option<(usize, Outlook)> {
+        let candidates = level.iter().filter_map(|queue| {
+            let (leaf, outlook) = self.best(session, *queue)?;
+            Some((leaf, outlook, session.accounts.standing(*queue, outlook)))
+        });
+        let order = |left: &(usize, Outlook, Standing), right: &(usize, Outlook, Standing)| left.2.order(&right.2);
+        let best = if self.victims { candidates.max_by(order) } else { candidates.min_by(order) };
+        best.map(|(leaf, outlook, _)| (leaf, outlook))
     }
 
     /// Takes the next from the line.
     pub fn pop(&mut self, session: &Session) -> Option<Entry> {
-        let (_, leaf, _) = self.best_of(session, session.accounts.children(None))?;
+        let (leaf, _) = self.best_of(session, session.accounts.children(None))?;
         let key = *self.head(leaf)?.0;
         let place = self.waiting[leaf].remove(&key)?;
         if self.victims {

@@ -43,6 +43,15 @@ struct Unit {
     tasks: Vec<usize>,
 }
 
+// Up to whom places are given out in a try.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Until {
+    // The claimant.
+    Claimant,
+    // The last who left.
+    All,
+}
+
 struct Search<'a> {
     session: &'a mut Session,
     aim: Aim,
@@ -93,19 +102,16 @@ fn worthwhile_nodes(session: &Session, job: usize) -> Vec<usize> {
 }
 
 impl Search<'_> {
-    fn victims(&self) -> Line {
-        let (session, aim, claimant) = (&*self.session, self.aim, self.claimant);
-        let own = &session.jobs[claimant].spec;
-        Line::of_victims(session, |job| {
-            let other = &session.jobs[job].spec;
-            let rule = match aim {
-                Aim::Consolidate => true,
-                Aim::Reclaim => other.queue != own.queue,
-                Aim::Preempt => other.queue == own.queue && other.priority < own.priority,
-            };
-            let beyond_gang = session.count(job, Status::is_active) > other.min_available as usize;
-            rule && other.preemptible && job != claimant && (beyond_gang || !self.is_safe(job))
-        })
+    fn is_victim(&self, job: usize) -> bool {
+        let session = &*self.session;
+        let (own, other) = (&session.jobs[self.claimant].spec, &session.jobs[job].spec);
+        let rule = match self.aim {
+            Aim::Consolidate => true,
+            Aim::Reclaim => other.queue != own.queue,
+            Aim::Preempt => other.queue == own.queue && other.priority < own.priority,
+        };
+        let beyond_gang = || session.count(job, Status::is_active) > other.min_available as usize;
+        rule && other.preemptible && job != self.claimant && (!self.is_safe(job) || beyond_gang())
     }
 
     // Whether a job has not run long enough to be taken from. What it has beyond its gang may be taken all the same.
@@ -121,27 +127,22 @@ impl Search<'_> {
     }
 
     fn solve(&mut self, tasks: &[usize]) -> bool {
-        let mut line = self.victims();
-        let mut units: Vec<Unit> = vec![];
-        if !self.settled.is_empty() && self.try_out(tasks, &units, None) == Some(true) {
+        if !self.settled.is_empty() && self.try_out(tasks, &[], None) == Some(true) {
             return true;
         }
-        let wanted = self.gpus_wanted(tasks);
-        let mut gpus = self.gpus_soon();
-        while let Some(entry) = line.pop(self.session) {
-            let Some(unit) = self.unit_of(&entry, &mut line) else { continue };
-            gpus = gpus.saturating_add(self.gpus_left_by(&unit));
-            units.push(unit);
-            // Most sets are too small, and that is seen without trying them out.
-            if gpus < wanted {
-                continue;
-            }
-            let mut nodes: Vec<usize> =
-                self.session.jobs[entry.job].tasks.iter().filter_map(|task| self.session.node_of(*task)).collect();
-            nodes.sort_unstable();
-            nodes.dedup();
+        if self.session.by_halves && !self.is_worthwhile(tasks) {
+            return false;
+        }
+        let units = self.units();
+        let mut first = self.first_large_enough(tasks, &units);
+        if self.session.by_halves {
+            first = self.first_with_room(tasks, &units, first);
+        }
+        for at in first..units.len() {
+            let of = &self.session.jobs[units[at].job].tasks;
+            let nodes: BTreeSet<usize> = of.iter().filter_map(|task| self.session.node_of(*task)).collect();
             for node in nodes {
-                match self.try_out(tasks, &units, Some(node)) {
+                match self.try_out(tasks, &units[..=at], Some(node)) {
                     Some(true) => return true,
                     // It fits but is not fair: more victims may make it so, another node will not.
                     Some(false) => break,
@@ -150,6 +151,65 @@ impl Search<'_> {
             }
         }
         false
+    }
+
+    // All victims there are, in the order in which they are asked to leave.
+    fn units(&self) -> Vec<Unit> {
+        let mut line = Line::of_victims(self.session, |job| self.is_victim(job));
+        let mut units = vec![];
+        while let Some(entry) = line.pop(self.session) {
+            units.extend(self.unit_of(&entry, &mut line));
+        }
+        units
+    }
+
+    // Most sets are too small, and that is seen without trying them out. Says where the first is that may do.
+    fn first_large_enough(&self, tasks: &[usize], units: &[Unit]) -> usize {
+        let wanted = self.gpus_wanted(tasks);
+        let mut gpus = self.gpus_soon();
+        let enough = |unit: &Unit| {
+            gpus = gpus.saturating_add(self.gpus_left_by(unit));
+            gpus >= wanted
+        };
+        units.iter().position(enough).unwrap_or(units.len())
+    }
+
+    // Whether the claimant would find a place if everybody left who could.
+    fn is_worthwhile(&mut self, tasks: &[usize]) -> bool {
+        let stays = |task: &usize| {
+            !self.session.tasks[*task].status.is_active() || self.settled.iter().any(|unit| unit.tasks.contains(task))
+        };
+        let leaves = |job: usize| {
+            let tasks = self.session.jobs[job].tasks.iter().copied().filter(|task| !stays(task)).collect();
+            Unit { job, tasks }
+        };
+        let jobs = (0..self.session.jobs.len()).filter(|job| self.is_victim(*job));
+        let all: Vec<Unit> = jobs.map(leaves).filter(|unit| !unit.tasks.is_empty()).collect();
+        self.first_large_enough(tasks, &all) < all.len() && self.makes_room(tasks, &all)
+    }
+
+    // The first set, from one on, that makes room for the claimant, if sets do not leave less room as they grow.
+    fn first_with_room(&mut self, tasks: &[usize], units: &[Unit], from: usize) -> usize {
+        let (mut low, mut high) = (from, units.len());
+        while low < high {
+            let middle = low.midpoint(high);
+            if self.makes_room(tasks, &units[..=middle]) {
+                high = middle;
+            } else {
+                low = middle + 1;
+            }
+        }
+        low
+    }
+
+    // Whether the claimant finds a place once these have left. Everything is as before then.
+    fn makes_room(&mut self, tasks: &[usize], units: &[Unit]) -> bool {
+        let mark = self.session.mark();
+        let leaving = [&self.settled, units].concat();
+        let nodes = self.leave(&leaving);
+        let placed = self.place_in_turn(tasks, &leaving, &nodes, Until::Claimant);
+        self.session.rollback(mark);
+        placed
     }
 
     // Whole GPUs that the tasks cannot do without.
@@ -213,14 +273,8 @@ impl Search<'_> {
         };
         let mut leaving = self.settled.clone();
         leaving.extend(units.iter().filter(|unit| jobs.contains(&unit.job)).cloned());
-        let mut nodes = self.nodes.clone();
-        for task in leaving.iter().flat_map(|unit| &unit.tasks) {
-            nodes.extend(self.session.node_of(*task));
-            self.session.evict(*task);
-        }
-        nodes.sort_unstable();
-        nodes.dedup();
-        if !self.place_all(tasks, &leaving, &nodes) {
+        let nodes = self.leave(&leaving);
+        if !self.place_in_turn(tasks, &leaving, &nodes, Until::All) {
             self.session.rollback(mark);
             return None;
         }
@@ -233,7 +287,18 @@ impl Search<'_> {
         Some(true)
     }
 
-    fn place_all(&mut self, tasks: &[usize], leaving: &[Unit], nodes: &[usize]) -> bool {
+    // Lets these leave; says which nodes are worth looking at then.
+    fn leave(&mut self, leaving: &[Unit]) -> Vec<usize> {
+        let mut nodes: BTreeSet<usize> = self.nodes.iter().copied().collect();
+        for task in leaving.iter().flat_map(|unit| &unit.tasks) {
+            nodes.extend(self.session.node_of(*task));
+            self.session.evict(*task);
+        }
+        nodes.into_iter().collect()
+    }
+
+    // Whether the claimant finds a place when it is its turn.
+    fn place_in_turn(&mut self, tasks: &[usize], leaving: &[Unit], nodes: &[usize], until: Until) -> bool {
         let claimant = self.claimant;
         let mut jobs: BTreeSet<usize> = leaving.iter().map(|unit| unit.job).collect();
         let mut line = Line::new(self.session.accounts.count(), false);
@@ -244,7 +309,7 @@ impl Search<'_> {
         line.push(self.session, Entry { tasks: tasks.to_vec(), min_available: tasks.len(), ..own });
         let mut placed = false;
         // Others that wait decide whose turn it is, and nothing is done for them.
-        while !(placed && jobs.is_empty()) {
+        while !(placed && (jobs.is_empty() || until == Until::Claimant)) {
             let Some(entry) = line.pop(self.session) else { break };
             if entry.job == claimant {
                 if !place(self.session, &entry, nodes, true) {
