@@ -66,8 +66,8 @@ pub const ALL: [Policy; 8] = [
 const RUN_S_MIN: u32 = 3600;
 // And a team that is this little beyond its own, in thousandths, is left alone.
 const DEAD_ZONE_PER_MILLE: u32 = 100;
-// Shares that differ by less than this, in thousandths, are equal enough. With less, teams trade places over nothing and most
-// of what is stopped is lost for no fairness that one could see.
+// Shares that differ by less than this, in thousandths, are equal enough. With less, teams trade places over next to nothing,
+// and the work that is lost buys no fairness that one could see.
 const SHARE_MARGIN_PER_MILLE: u32 = 50;
 // A cycle looks at many workloads of a queue where the policy does not say otherwise.
 const HEADS: u32 = 64;
@@ -143,8 +143,7 @@ impl Policy {
                     share_margin_per_mille: SHARE_MARGIN_PER_MILLE,
                     ..PreemptionRules::own(fair)
                 };
-                // No job of a trace says how long it will run, so GPUs kept for who waits longest would stand idle, and whoever
-                // waits behind would have others stopped instead.
+                // No job of a trace says how long it will run, so GPUs kept for who waits longest would only stand idle.
                 Profile { patience_s: None, ..Profile::own(rules) }
             }
         }
