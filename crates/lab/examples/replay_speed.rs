@@ -46,7 +46,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let (millis, outcome) = done?;
         let outcome = outcome?;
         println!(
-            "{:9} {millis:7} ms: mean wait {} s, p99 {} s, longest {} s, busy {} ppm, Jain {} ppm, {} stops, {} unfinished",
+            "{:9} {millis:7} ms: mean wait {} s, p99 {} s, longest {} s, busy {} ppm, Jain {} ppm, {} stops, {} GPU-h lost, {} unfinished",
             outcome.policy,
             outcome.waits.mean_s,
             outcome.waits.p99_s,
@@ -54,6 +54,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             outcome.busy_ppm,
             outcome.jain_ppm,
             outcome.stops.count,
+            outcome.stops.lost_gpu_s / 3600,
             outcome.unfinished,
         );
         outcomes.push(outcome);

@@ -6,6 +6,10 @@
 //! that one does not get, the later ones do not get either, and rounds go on as long as something happens. The rest of the
 //! line is shown as one job that asks for all they want and can never be placed, because fair parts depend on what is asked
 //! for.
+//!
+//! Where nobody can be stopped, it does not matter which jobs hold what their team holds; so what runs is shown as one job for
+//! each team then. And a round that cannot come to anything is not held: when no line asks for as little as is free, or when
+//! nothing has changed since the last search for victims found none.
 
 use crate::{
     desk::{Cause, Change, Decided, Desk, STOP_ROUNDS_MAX},
@@ -28,9 +32,15 @@ use std::{
     collections::{BTreeMap, BTreeSet},
 };
 
-// What is done, and how many jobs of one team that ask for the same are shown for it. What is free is given out first.
-const GIVE: (&[Action], usize) = (&[Action::Allocate], 16);
-const TAKE: (&[Action], usize) = (&[Action::Allocate, Action::Reclaim, Action::Preempt], 1);
+// A kind of round: what is done, how many jobs of one team that ask for the same are shown for it, and whether others may be
+// stopped. What is free is given out first.
+struct Kind {
+    actions: &'static [Action],
+    most: usize,
+    stops: bool,
+}
+const GIVE: Kind = Kind { actions: &[Action::Allocate], most: 16, stops: false };
+const TAKE: Kind = Kind { actions: &[Action::Allocate, Action::Reclaim, Action::Preempt], most: 1, stops: true };
 
 // What costs others something is searched for once in so many seconds; that scheduler goes in rounds, too.
 const TAKE_EVERY_S: i64 = 60;
@@ -48,6 +58,8 @@ pub(crate) struct Rounds<'t> {
     running: BTreeMap<usize, i64>,
     // When others were last asked to give.
     taken_at: Option<i64>,
+    // Nothing came, went or changed its class since they gave nothing.
+    settled: bool,
 }
 
 fn gpus_of(milli: i64) -> i64 {
@@ -91,7 +103,8 @@ impl<'t> Rounds<'t> {
             cpu_milli: stage.total[1],
             memory: stage.total[2],
             gpus: stage.gpus,
-            gpu_memory_mib: 1,
+            // Parts of a GPU are thousandths.
+            gpu_memory_mib: 1000,
             partitioning: Partitioning::Off,
             instances: vec![],
             tasks_max: u32::MAX,
@@ -116,6 +129,7 @@ impl<'t> Rounds<'t> {
             waiting: BTreeMap::new(),
             running: BTreeMap::new(),
             taken_at: None,
+            settled: false,
         }
     }
 
@@ -170,17 +184,50 @@ impl<'t> Rounds<'t> {
         }
     }
 
+    // What a team's jobs hold together, as one job. Parts of GPUs cannot be put together and are shown as they are.
+    fn held_by_teams(&self, now: i64) -> Vec<JobSpec> {
+        let mut held: Vec<Asks> = vec![Asks::default(); self.queues.len()];
+        let mut specs = vec![];
+        for (job, of) in self.running.keys().filter_map(|job| Some((*job, self.trace.jobs.get(*job)?))) {
+            match held.get_mut(of.team as usize) {
+                Some(sum) if of.asks.gpu_milli.is_multiple_of(1000) => *sum = sum.plus(of.asks),
+                _ => specs.extend(self.spec(job, now)),
+            }
+        }
+        let of_team = |(queue, asks): (usize, Asks)| {
+            let tasks = tasks(asks, true);
+            let min_available = u32::try_from(tasks.len()).unwrap_or(u32::MAX);
+            JobSpec { queue, priority: 0, preemptible: true, min_available, rank: 0, stale_s: None, ran_s: None, tasks }
+        };
+        specs.extend(held.into_iter().enumerate().map(of_team));
+        specs
+    }
+
+    // Whether somebody asks for no more GPUs than are free.
+    fn some_may_fit(&self) -> bool {
+        let held = |job: &usize| self.trace.jobs.get(*job).map_or(0, |of| of.asks.gpu_milli);
+        let free = (u64::from(self.floor.gpus) * 1000).saturating_sub(self.running.keys().map(held).sum());
+        self.waiting.iter().any(|((_, asks), line)| asks.gpu_milli <= free && !line.is_empty())
+    }
+
     // One round; says what was done.
-    fn round(&self, now: i64, (actions, most): (&[Action], usize)) -> Vec<Change> {
-        let mut shown: Vec<Option<usize>> = self.running.keys().copied().map(Some).collect();
-        let mut jobs: Vec<JobSpec> = shown.iter().flatten().filter_map(|job| self.spec(*job, now)).collect();
+    fn round(&self, now: i64, kind: &Kind) -> Vec<Change> {
+        let mut jobs: Vec<JobSpec>;
+        let mut shown: Vec<Option<usize>>;
+        if kind.stops {
+            shown = self.running.keys().copied().map(Some).collect();
+            jobs = self.running.keys().filter_map(|job| self.spec(*job, now)).collect();
+        } else {
+            jobs = self.held_by_teams(now);
+            shown = vec![None; jobs.len()];
+        }
         for ((team, asks), line) in self.waiting.iter().filter(|(_, line)| !line.is_empty()) {
-            for (_, job) in line.iter().take(most) {
+            for (_, job) in line.iter().take(kind.most) {
                 jobs.extend(self.spec(*job, now));
                 shown.push(Some(*job));
             }
-            if line.len() > most {
-                jobs.push(self.rest(*team, *asks, line.len() - most));
+            if line.len() > kind.most {
+                jobs.push(self.rest(*team, *asks, line.len() - kind.most));
                 shown.push(None);
             }
         }
@@ -190,10 +237,10 @@ impl<'t> Rounds<'t> {
             jobs,
             profiles: vec![],
             stale_grace_s: 0,
-            rules: Rules::default(),
+            rules: Rules { by_halves: true, ..Rules::default() },
         };
         let mut session = Session::open(&cluster);
-        actions.iter().for_each(|action| session.act(*action));
+        kind.actions.iter().for_each(|action| session.act(*action));
         let job_of = |task: usize| shown.get(session.tasks.get(task)?.job).copied().flatten();
         let changes = session.events.iter().filter_map(|event| match event {
             Event::Bound { task, .. } => Some(Change::Start(job_of(*task)?)),
@@ -209,6 +256,7 @@ impl<'t> Rounds<'t> {
 
 impl Desk for Rounds<'_> {
     fn submit(&mut self, job: usize, priority: u8) {
+        self.settled = false;
         if let Some(known) = self.priorities.get_mut(job) {
             *known = priority;
         }
@@ -224,6 +272,7 @@ impl Desk for Rounds<'_> {
     }
 
     fn end(&mut self, job: usize) {
+        self.settled = false;
         self.running.remove(&job);
     }
 
@@ -234,15 +283,19 @@ impl Desk for Rounds<'_> {
             if self.waiting.values().all(BTreeSet::is_empty) {
                 return decided;
             }
-            let mut changes = self.round(now, GIVE);
+            let mut changes = if self.some_may_fit() { self.round(now, &GIVE) } else { vec![] };
             if changes.is_empty() {
+                if self.settled {
+                    return decided;
+                }
                 let next = self.taken_at.map(|at| at.saturating_add(TAKE_EVERY_S)).filter(|next| *next > now);
                 if self.taken_at != Some(now) && next.is_some() {
                     decided.ask_again_at = next;
                     return decided;
                 }
                 self.taken_at = Some(now);
-                changes = self.round(now, TAKE);
+                changes = self.round(now, &TAKE);
+                self.settled = changes.is_empty();
             }
             let (mut starts, mut stops) = (BTreeSet::new(), BTreeMap::new());
             for change in changes {

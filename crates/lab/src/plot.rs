@@ -6,7 +6,7 @@ use plotters::{
     chart::ChartBuilder,
     coord::ranged1d::{AsRangedCoord, Ranged, ValueFormatter},
     drawing::IntoDrawingArea,
-    prelude::IntoLogRange,
+    prelude::{BindKeyPoints, IntoLogRange},
     series::LineSeries,
     style::{Color, RGBColor, ShapeStyle, TextStyle, text_anchor},
 };
@@ -16,6 +16,12 @@ pub(crate) const INK: RGBColor = RGBColor(0x01, 0x01, 0x01);
 /// Lines that help reading.
 pub(crate) const GRID: RGBColor = RGBColor(0x02, 0x02, 0x02);
 const FONT: &str = "sans-serif";
+// Marks along an axis of time are one of these apart, in seconds, and no more than so many.
+const TIME_STEPS: [u64; 14] =
+    [60, 600, 1800, 3600, 7200, 21_600, 43_200, 86_400, 172_800, 432_000, 864_000, 1_728_000, 4_320_000, 8_640_000];
+const TICKS_MOST: u64 = 8;
+// Marks along an axis of waits, in seconds.
+const WAITS: [u64; 9] = [1, 10, 60, 600, 3600, 21_600, 86_400, 864_000, 8_640_000];
 
 /// The stand-in colour of the line at this place.
 pub(crate) const fn colour(at: u8) -> RGBColor {
@@ -48,14 +54,19 @@ pub(crate) struct Axes<'a> {
     pub(crate) most: (u64, u64),
 }
 
-/// Lines over time, or over anything that is spread evenly.
+/// Lines over time.
 pub(crate) fn lines(axes: &Axes<'_>, curves: &[Curve]) -> String {
-    drawn(axes, 0..axes.most.0.max(1), curves)
+    let until = axes.most.0.max(1);
+    let step = TIME_STEPS.into_iter().find(|step| until / step <= TICKS_MOST).unwrap_or(until);
+    let ticks = (0..=until / step).map(|at| at * step).collect();
+    drawn(axes, (0..until).with_key_points(ticks), curves)
 }
 
-/// The same with an axis on which every step is ten times the one before.
-pub(crate) fn lines_by_tens(axes: &Axes<'_>, curves: &[Curve]) -> String {
-    drawn(axes, (1..axes.most.0.max(10)).log_scale(), curves)
+/// Lines over waits, on an axis on which a minute, an hour and a day are about as far from each other.
+pub(crate) fn lines_by_wait(axes: &Axes<'_>, curves: &[Curve]) -> String {
+    let until = axes.most.0.max(10);
+    let ticks = WAITS.into_iter().filter(|wait| *wait < until).collect();
+    drawn(axes, (1..until).log_scale().with_key_points(ticks), curves)
 }
 
 fn drawn<X>(axes: &Axes<'_>, range: X, curves: &[Curve]) -> String
@@ -70,8 +81,8 @@ where
         let mut chart = ChartBuilder::on(&area)
             .margin(8)
             .margin_right(22)
-            .x_label_area_size(if axes.x_name.is_empty() { 22 } else { 38 })
-            .y_label_area_size(if axes.y_name.is_empty() { 44 } else { 62 })
+            .x_label_area_size(38)
+            .y_label_area_size(62)
             .build_cartesian_2d(range, 0..axes.most.1.max(1))
             .map_err(|error| error.to_string())?;
         chart
@@ -82,7 +93,6 @@ where
             .axis_style(INK.stroke_width(1))
             .x_desc(axes.x_name)
             .y_desc(axes.y_name)
-            .x_labels(6)
             .y_labels(5)
             .x_label_formatter(&|value| (axes.x_words)(value))
             .y_label_formatter(&|value| (axes.y_words)(value))

@@ -66,6 +66,9 @@ pub const ALL: [Policy; 8] = [
 const RUN_S_MIN: u32 = 3600;
 // And a team that is this little beyond its own, in thousandths, is left alone.
 const DEAD_ZONE_PER_MILLE: u32 = 100;
+// Shares that differ by less than this, in thousandths, are equal enough. With less, teams trade places over next to nothing,
+// and the work that is lost buys no fairness that one could see.
+const SHARE_MARGIN_PER_MILLE: u32 = 50;
 // A cycle looks at many workloads of a queue where the policy does not say otherwise.
 const HEADS: u32 = 64;
 // The label that names a model of GPU.
@@ -106,7 +109,9 @@ impl Policy {
             Self::Kai => {
                 "Each team has quota and a fair part of the surplus; teams below theirs reclaim from those above."
             }
-            Self::Gpuaas => "Quota, borrowing by fair share, minimal reclaim, and a first hour that nobody takes away.",
+            Self::Gpuaas => {
+                "Quota, borrowing by fair share, fewest victims, and a first hour that only owners take away."
+            }
         }
     }
 
@@ -131,11 +136,16 @@ impl Policy {
             Self::Fifo | Self::Lifo | Self::Priority => many(PreemptionRules::kueue(None)),
             Self::Fair | Self::Drf => many(PreemptionRules::kueue(fair)),
             Self::Kueue | Self::Kai => Profile::kueue(PreemptionRules::kueue(None)),
-            Self::Gpuaas => Profile::own(PreemptionRules {
-                run_s_min: RUN_S_MIN,
-                dead_zone_per_mille: DEAD_ZONE_PER_MILLE,
-                ..PreemptionRules::own(fair)
-            }),
+            Self::Gpuaas => {
+                let rules = PreemptionRules {
+                    run_s_min: RUN_S_MIN,
+                    dead_zone_per_mille: DEAD_ZONE_PER_MILLE,
+                    share_margin_per_mille: SHARE_MARGIN_PER_MILLE,
+                    ..PreemptionRules::own(fair)
+                };
+                // No job of a trace says how long it will run, so GPUs kept for who waits longest would only stand idle.
+                Profile { patience_s: None, ..Profile::own(rules) }
+            }
         }
     }
 

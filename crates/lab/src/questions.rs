@@ -1,5 +1,6 @@
 //! What people ask about schedulers before they trust one, answered for this engine and shown with figures of the run at hand.
-//! The answer says what holds; the figures are taken from the comparison and say nothing where a policy was not compared.
+//! The answer says what holds; then comes what was run, what was measured, and what the figures say. Figures are taken from
+//! the comparison and say nothing where a policy was not compared.
 
 use crate::{
     measure::Outcome,
@@ -18,19 +19,65 @@ pub struct Answer {
     pub question: &'static str,
     /// What holds.
     pub answer: &'static str,
-    /// What this run shows.
-    pub measured: String,
+    /// What was run to see it.
+    pub ran: String,
+    /// What was measured.
+    pub measured: Vec<Measured>,
+    /// What the figures say.
+    pub means: String,
+}
+
+/// One figure of several runs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Measured {
+    /// Of what.
+    pub what: &'static str,
+    /// Under which policy, or in which of the runs, and how much.
+    pub figures: Vec<(String, String)>,
 }
 
 // One figure of each of these policies that was compared.
-fn each(run: &Comparison, policies: &[Policy], figure: impl Fn(&Outcome) -> String) -> String {
+fn each(run: &Comparison, what: &'static str, policies: &[Policy], figure: impl Fn(&Outcome) -> String) -> Measured {
     let known = policies.iter().filter_map(|policy| run.of(*policy));
-    let all: Vec<String> = known.map(|outcome| format!("{} {}", outcome.policy, figure(outcome))).collect();
-    if all.is_empty() {
-        let names: Vec<&str> = policies.iter().map(|policy| policy.name()).collect();
-        return format!("not measured, because none of {} was compared", names.join(", "));
+    Measured { what, figures: known.map(|outcome| (outcome.policy.to_owned(), figure(outcome))).collect() }
+}
+
+// The same of runs beside the comparison.
+fn beside<const N: usize>(what: &'static str, figures: [(&str, String); N]) -> Measured {
+    Measured { what, figures: figures.map(|(name, figure)| (name.to_owned(), figure)).to_vec() }
+}
+
+// The comparison, in words.
+fn whole(run: &Comparison) -> String {
+    format!("All {} jobs on {} GPUs, once for each policy.", grouped(run.jobs), grouped(u64::from(run.gpus)))
+}
+
+// A run beside it.
+fn part(run: &Comparison, how: &str) -> String {
+    let (jobs, gpus) = (grouped(run.asides.jobs), grouped(u64::from(run.asides.gpus)));
+    format!("{jobs} jobs of the busiest time on {gpus} GPUs, {how}.")
+}
+
+// Who has least of something, and who most.
+fn ends(run: &Comparison, policies: &[Policy], value: impl Fn(&Outcome) -> u64, [least, most]: [&str; 2]) -> String {
+    let known = || policies.iter().filter_map(|policy| run.of(*policy));
+    match (known().min_by_key(|outcome| value(outcome)), known().max_by_key(|outcome| value(outcome))) {
+        (Some(low), Some(high)) if value(low) < value(high) => {
+            format!("{least}: `{}`; {most}: `{}`.", low.policy, high.policy)
+        }
+        (Some(_), Some(_)) => "No difference between the policies that were compared.".to_owned(),
+        _ => "Nothing: none of these policies was compared.".to_owned(),
     }
-    all.join("; ")
+}
+
+// How one figure of a run beside the comparison compares to another.
+fn against(one: u64, other: u64, [less, same, more]: [&'static str; 3]) -> String {
+    match one.cmp(&other) {
+        std::cmp::Ordering::Less => less,
+        std::cmp::Ordering::Equal => same,
+        std::cmp::Ordering::Greater => more,
+    }
+    .to_owned()
 }
 
 // Mean waits of the classes, lowest first.
@@ -55,8 +102,26 @@ fn extremes(outcome: &Outcome) -> String {
     }
 }
 
+fn high_s(outcome: &Outcome) -> u64 {
+    outcome.by_class.last().map_or(0, |(_, waits)| waits.mean_s)
+}
+
 fn high(outcome: &Outcome) -> String {
-    outcome.by_class.last().map_or_else(String::new, |(_, waits)| duration(waits.mean_s))
+    duration(high_s(outcome))
+}
+
+// How many times as long the lowest class waits as the highest, in tenths.
+fn class_ratio(outcome: &Outcome) -> u64 {
+    let low = outcome.by_class.first().map_or(0, |(_, waits)| waits.mean_s);
+    low.saturating_mul(10).checked_div(high_s(outcome)).unwrap_or(u64::MAX)
+}
+
+const fn taken_back(outcome: &Outcome) -> u64 {
+    outcome.stops.by_reclaim.saturating_add(outcome.stops.by_fair_share)
+}
+
+fn with_stops(aside: &Aside) -> String {
+    format!("{}, {} stops", duration(aside.waits.mean_s), grouped(aside.stops))
 }
 
 fn stops(outcome: &Outcome) -> String {
@@ -79,9 +144,14 @@ fn about(aside: &Aside) -> String {
 pub fn answers(run: &Comparison) -> Vec<Answer> {
     let mut all = fairness(run);
     all.extend(priority(run));
+    all.extend(starvation(run));
     all.extend(preemption(run));
+    all.extend(trust(run));
     all.extend(models(run));
+    all.extend(unlike_models(run));
     all.extend(ownership(run));
+    all.extend(quota_as_priority(run));
+    all.extend(beyond_quota(run));
     all
 }
 
@@ -94,10 +164,18 @@ fn fairness(run: &Comparison) -> Vec<Answer> {
             answer: "Priority says which job matters more; it does not say how much one team may take. A team that sends many \
                      jobs of the same class gets as much as it sends. Fair sharing serves the team with the smallest share \
                      next, so what a team gets depends on its weight and not on how much it asks for.",
-            measured: format!(
-                "Jain index while somebody waited: {}. Mean wait by team: {}.",
-                each(run, &[Priority, Fifo, Fair, Gpuaas], |outcome| index(outcome.jain_ppm)),
-                each(run, &[Priority, Fair, Gpuaas], extremes),
+            ran: whole(run),
+            measured: vec![
+                each(run, "Jain index while somebody waited", &[Priority, Fifo, Fair, Gpuaas], |outcome| {
+                    index(outcome.jain_ppm)
+                }),
+                each(run, "mean wait, from the luckiest team to the unluckiest", &[Priority, Fair, Gpuaas], extremes),
+            ],
+            means: ends(
+                run,
+                &[Priority, Fifo, Fair, Gpuaas],
+                |outcome| outcome.jain_ppm,
+                ["Least fair here", "fairest"],
             ),
         },
         Answer {
@@ -106,10 +184,16 @@ fn fairness(run: &Comparison) -> Vec<Answer> {
             answer: "When the critical job belongs to a team that already has its share, or needs many GPUs at once: fair \
                      sharing without classes makes it wait behind other teams' unimportant work, and small jobs slip past \
                      a large gang.",
-            measured: format!(
-                "Mean wait of the highest class: {}. Mean wait by size: {}.",
-                each(run, &[Priority, Fair, Drf, Gpuaas], high),
-                each(run, &[Fifo, Fair], sizes),
+            ran: whole(run),
+            measured: vec![
+                each(run, "mean wait of the highest class", &[Priority, Fair, Drf, Gpuaas], high),
+                each(run, "mean wait by size", &[Fifo, Fair], sizes),
+            ],
+            means: ends(
+                run,
+                &[Priority, Fair, Drf, Gpuaas],
+                high_s,
+                ["The highest class waits least under", "longest under"],
             ),
         },
         Answer {
@@ -118,14 +202,20 @@ fn fairness(run: &Comparison) -> Vec<Answer> {
             answer: "Yes: while nobody waits every order is fair, and where teams send alike, the order of coming is the order \
                      of shares. Once one team sends a burst, everybody stands behind it. LIFO is no cure: it serves whoever \
                      sends last, and the oldest jobs starve.",
-            measured: format!(
-                "Time in which somebody waited: {}. Jain index in that time: {}. Longest wait: {}.",
-                each(run, &[Fifo], |outcome| {
+            ran: whole(run),
+            measured: vec![
+                each(run, "time in which somebody waited", &[Fifo], |outcome| {
                     let whole = outcome.series.whole();
                     percent(whole.contended_s.saturating_mul(1_000_000) / whole.seconds.max(1))
                 }),
-                each(run, &[Fifo, Lifo, Fair], |outcome| index(outcome.jain_ppm)),
-                each(run, &[Fifo, Lifo, Fair], |outcome| duration(outcome.waits.longest_s)),
+                each(run, "Jain index in that time", &[Fifo, Lifo, Fair], |outcome| index(outcome.jain_ppm)),
+                each(run, "longest wait", &[Fifo, Lifo, Fair], |outcome| duration(outcome.waits.longest_s)),
+            ],
+            means: ends(
+                run,
+                &[Fifo, Lifo, Fair],
+                |outcome| outcome.jain_ppm,
+                ["Least fair once somebody waits", "fairest"],
             ),
         },
     ]
@@ -133,7 +223,6 @@ fn fairness(run: &Comparison) -> Vec<Answer> {
 
 fn priority(run: &Comparison) -> Vec<Answer> {
     let topic = "Priority";
-    let Comparison { asides, .. } = run;
     vec![
         Answer {
             topic,
@@ -142,9 +231,13 @@ fn priority(run: &Comparison) -> Vec<Answer> {
                      and `gpuaas`, the place among the jobs of one team, and whom the team's own jobs may stop; between teams \
                      quota and shares come first. Under `kai` the same inside a queue. Under `fifo`, `lifo`, `fair` and `drf` \
                      it means nothing.",
-            measured: format!(
-                "Mean wait by class: {}.",
-                each(run, &[Fifo, Priority, Fair, Kueue, Kai, Gpuaas], classes)
+            ran: whole(run),
+            measured: vec![each(run, "mean wait by class", &[Fifo, Priority, Fair, Kueue, Kai, Gpuaas], classes)],
+            means: ends(
+                run,
+                &[Fifo, Priority, Fair, Kueue, Kai, Gpuaas],
+                class_ratio,
+                ["A class matters least under", "most under"],
             ),
         },
         Answer {
@@ -152,30 +245,47 @@ fn priority(run: &Comparison) -> Vec<Answer> {
             question: "Is priority absolute or relative?",
             answer: "Absolute in one line of strict priority: no number of low jobs outweighs a high one. Relative where teams \
                      have quota: a high job of a team beyond its share waits while a low one of a team below its share runs.",
-            measured: format!(
-                "How much longer the lowest class waits than the highest: {}.",
-                each(run, &[Priority, Kueue, Kai, Gpuaas], |outcome| {
-                    let of = |at: usize| outcome.by_class.get(at).map_or(0, |(_, waits)| waits.mean_s);
-                    match of(0).saturating_mul(10).checked_div(of(2)) {
-                        Some(tenths) => format!("{}.{} times", grouped(tenths / 10), tenths % 10),
-                        None => "without limit (high ones do not wait)".to_owned(),
-                    }
-                }),
-            ),
+            ran: whole(run),
+            measured: vec![each(
+                run,
+                "how much longer the lowest class waits than the highest",
+                &[Priority, Kueue, Kai, Gpuaas],
+                |outcome| match class_ratio(outcome) {
+                    u64::MAX => "without limit: high ones do not wait".to_owned(),
+                    tenths => format!("{}.{} times", grouped(tenths / 10), tenths % 10),
+                },
+            )],
+            means: ends(run, &[Priority, Kueue, Kai, Gpuaas], class_ratio, ["Least absolute", "most"]),
         },
+    ]
+}
+
+fn starvation(run: &Comparison) -> Vec<Answer> {
+    let topic = "Priority";
+    let Comparison { asides, .. } = run;
+    vec![
         Answer {
             topic,
             question: "Can low-priority workloads starve forever?",
             answer: "Under strict priority yes, for as long as higher classes keep coming. Quota puts an end to it between \
                      teams, ageing puts an end to it inside one.",
-            measured: format!(
-                "Longest wait of the lowest class: {}. Waits of more than a day, all classes: {}.",
-                each(run, &[Fifo, Priority, Gpuaas], |outcome| {
+            ran: whole(run),
+            measured: vec![
+                each(run, "longest wait of the lowest class", &[Fifo, Priority, Gpuaas], |outcome| {
                     outcome.by_class.first().map_or_else(String::new, |(_, waits)| duration(waits.longest_s))
                 }),
-                each(run, &[Fifo, Lifo, Priority, Fair, Kueue, Kai, Gpuaas], |outcome| {
-                    grouped(outcome.waits.over_a_day)
-                }),
+                each(
+                    run,
+                    "waits of more than a day, all classes",
+                    &[Fifo, Lifo, Priority, Fair, Kueue, Kai, Gpuaas],
+                    |outcome| grouped(outcome.waits.over_a_day),
+                ),
+            ],
+            means: ends(
+                run,
+                &[Fifo, Lifo, Priority, Fair, Kueue, Kai, Gpuaas],
+                |outcome| outcome.waits.over_a_day,
+                ["Fewest wait for more than a day under", "most under"],
             ),
         },
         Answer {
@@ -183,14 +293,22 @@ fn priority(run: &Comparison) -> Vec<Answer> {
             question: "Can priority change dynamically at runtime?",
             answer: "Yes. The engine gives a job that waits its new place at once; nothing is submitted again. Raising those that \
                      wait is such a change.",
-            measured: format!(
-                "{} jobs of the busiest time on {} GPUs under `priority`, lowest class: with fixed classes {}; raised by a class \
-                 after every {} of waiting {}.",
-                grouped(asides.jobs),
-                asides.gpus,
-                about(&asides.classes_fixed),
-                duration(u64::from(AGEING_S)),
-                about(&asides.classes_rise),
+            ran: part(run, "under `priority`"),
+            measured: vec![
+                beside(
+                    "waits of the lowest class",
+                    [("classes fixed", about(&asides.classes_fixed)), ("classes rise", about(&asides.classes_rise))],
+                ),
+                beside("raised by a class after every", [("classes rise", duration(u64::from(AGEING_S)))]),
+            ],
+            means: against(
+                asides.classes_rise.about.mean_s,
+                asides.classes_fixed.about.mean_s,
+                [
+                    "Rising classes shorten the mean wait of the lowest.",
+                    "Rising classes make no difference here.",
+                    "Here rising classes lengthen the mean wait of the lowest: those that rise stand in the way of those behind.",
+                ],
             ),
         },
     ]
@@ -198,7 +316,6 @@ fn priority(run: &Comparison) -> Vec<Answer> {
 
 fn preemption(run: &Comparison) -> Vec<Answer> {
     let topic = "Preemption";
-    let Comparison { asides, .. } = run;
     let stopping = [Priority, Kueue, Kai, Gpuaas];
     vec![
         Answer {
@@ -206,7 +323,9 @@ fn preemption(run: &Comparison) -> Vec<Answer> {
             question: "What triggers preemption?",
             answer: "A job that waits, has a right to what it asks for, and does not find it free: a higher class in the same \
                      queue, a team that wants back what it lent, or a team whose share is smaller. No timer, and no load limit.",
-            measured: format!("Stops: {}.", each(run, &stopping, stops)),
+            ran: whole(run),
+            measured: vec![each(run, "stops, and by which rule", &stopping, stops)],
+            means: ends(run, &stopping, |outcome| outcome.stops.count, ["Fewest stops", "most"]),
         },
         Answer {
             topic,
@@ -214,47 +333,70 @@ fn preemption(run: &Comparison) -> Vec<Answer> {
             answer: "Here it is deterministic: the same work at the same times stops the same jobs, because victims are taken in a \
                      total order (lowest class, then latest start, then identity). Whether rules come to rest is another matter: \
                      some can undo at once what they just did.",
-            measured: format!(
-                "Moments at which rules went round in circles and were cut short: {}.",
-                each(run, &stopping, |outcome| grouped(outcome.stops.cut)),
-            ),
+            ran: whole(run),
+            measured: vec![each(
+                run,
+                "moments at which rules went round in circles and were cut short",
+                &stopping,
+                |outcome| grouped(outcome.stops.cut),
+            )],
+            means: ends(run, &stopping, |outcome| outcome.stops.cut, ["Comes to rest best", "worst"]),
         },
         Answer {
             topic,
             question: "Can partial preemption exist in GPU?",
             answer: "Only for a job that says it can run on fewer GPUs; then the engine shrinks it before it stops anybody. A gang \
                      that needs all its GPUs is worth nothing without one of them, so it goes whole.",
-            measured: format!(
-                "No job of this trace says that it can run on less, so all {} stops took a whole job; {}.",
-                grouped(run.outcomes.iter().map(|outcome| outcome.stops.count).sum()),
-                each(run, &stopping, |outcome| format!("{} jobs at least once", grouped(outcome.stops.jobs))),
-            ),
+            ran: whole(run),
+            measured: vec![each(
+                run,
+                "jobs that were stopped, always whole: none of this trace says that it can run on less",
+                &stopping,
+                |outcome| grouped(outcome.stops.jobs),
+            )],
+            means: ends(run, &stopping, |outcome| outcome.stops.jobs, ["Fewest jobs are hit under", "most under"]),
         },
+    ]
+}
+
+fn trust(run: &Comparison) -> Vec<Answer> {
+    let topic = "Preemption";
+    let Comparison { asides, .. } = run;
+    let stopping = [Priority, Kueue, Kai, Gpuaas];
+    vec![
         Answer {
             topic,
             question: "What are the risks of aggressive preemption?",
             answer: "Work is done twice, and a job that is stopped again before its next checkpoint gets nowhere. Checkpoints bound \
                      what one stop costs; a time that nobody takes away, fewest victims and a dead zone bound how many there are.",
-            measured: format!(
-                "Lost work: {}. {} jobs under `priority`: {} stops; with checkpoints mean wait {}, without any {}.",
-                each(run, &stopping, |outcome| gpu_hours(outcome.stops.lost_gpu_s)),
-                grouped(asides.jobs),
-                grouped(asides.classes_fixed.stops),
-                duration(asides.classes_fixed.waits.mean_s),
-                duration(asides.no_checkpoints.waits.mean_s),
-            ),
+            ran: format!("{} Beside it: {}", whole(run), part(run, "under `priority`, with and without checkpoints")),
+            measured: vec![
+                each(run, "work that had to be done over", &stopping, |outcome| gpu_hours(outcome.stops.lost_gpu_s)),
+                beside(
+                    "mean wait, and stops",
+                    [
+                        ("with checkpoints", with_stops(&asides.classes_fixed)),
+                        ("without any", with_stops(&asides.no_checkpoints)),
+                    ],
+                ),
+            ],
+            means: ends(run, &stopping, |outcome| outcome.stops.lost_gpu_s, ["Least is lost under", "most under"]),
         },
         Answer {
             topic,
             question: "How does preemption impact user trust?",
             answer: "A user remembers the job that was stopped five times, not the mean. So the worst case counts, and every stop \
                      must say by whom, under which rule and what happens next.",
-            measured: format!(
-                "The most often stopped job: {}.",
-                each(run, &stopping, |outcome| match outcome.stops.most {
-                    0 => "none".to_owned(),
-                    most => format!("{most} times (line {} of the trace)", outcome.stops.most_line),
-                }),
+            ran: whole(run),
+            measured: vec![each(run, "the most often stopped job", &stopping, |outcome| match outcome.stops.most {
+                0 => "none".to_owned(),
+                most => format!("{most} times (line {} of the trace)", outcome.stops.most_line),
+            })],
+            means: ends(
+                run,
+                &stopping,
+                |outcome| u64::from(outcome.stops.most),
+                ["The unluckiest job has most luck under", "least under"],
             ),
         },
     ]
@@ -271,11 +413,22 @@ fn models(run: &Comparison) -> Vec<Answer> {
             question: "How does the system reason about GPU types?",
             answer: "A model is a flavor with quota of its own. A queue lists its flavors in order of preference; a job gets the \
                      first that suits and has room, else the best of those that would do with borrowing or with others going.",
-            measured: format!(
-                "{} jobs of the busiest time on {} GPUs, half of each of two models, under `fair`: {} of the GPUs busy.",
-                grouped(asides.jobs),
-                asides.gpus,
-                percent(asides.any_model.busy_ppm),
+            ran: part(run, "half of them of each of two models, under `fair`"),
+            measured: vec![beside(
+                "GPUs busy",
+                [
+                    ("either model", percent(asides.any_model.busy_ppm)),
+                    ("one model", percent(asides.one_model.busy_ppm)),
+                ],
+            )],
+            means: against(
+                asides.one_model.busy_ppm,
+                asides.any_model.busy_ppm,
+                [
+                    "GPUs of one model stand idle while jobs wait for the other.",
+                    "Neither model stands idle longer than the other.",
+                    "Wishes for a model cost no GPU time here.",
+                ],
             ),
         },
         Answer {
@@ -283,30 +436,55 @@ fn models(run: &Comparison) -> Vec<Answer> {
             question: "Can it distinguish between \u{201c}any GPU\u{201d} and \u{201c}specific GPU models\u{201d}?",
             answer: "Yes: a job that names a model waits for that model even while another is free; one that names none takes \
                      either. What being particular costs depends on how the wishes fall.",
-            measured: format!(
-                "The same jobs: every job takes either model, {}; every job wants one of the two, {}.",
-                either(&asides.any_model),
-                either(&asides.one_model),
-            ),
-        },
-        Answer {
-            topic,
-            question: "How does heterogeneity affect fairness?",
-            answer: "Shares are summed over flavors, so a team that can only use one model competes for half of the GPUs and is \
-                     measured against all of them. Where models differ in speed, equal counts are not equal work, and weights \
-                     have to say so.",
-            measured: format!(
-                "Jain index: either model {}, one model {}.",
-                index(asides.any_model.jain_ppm),
-                index(asides.one_model.jain_ppm),
+            ran: part(run, "half of them of each of two models, under `fair`"),
+            measured: vec![beside(
+                "mean wait and p99",
+                [
+                    ("every job takes either", either(&asides.any_model)),
+                    ("every job wants one", either(&asides.one_model)),
+                ],
+            )],
+            means: against(
+                asides.one_model.waits.mean_s,
+                asides.any_model.waits.mean_s,
+                [
+                    "Being particular costs nothing here.",
+                    "Being particular makes no difference here.",
+                    "Being particular costs waiting.",
+                ],
             ),
         },
     ]
 }
 
+fn unlike_models(run: &Comparison) -> Vec<Answer> {
+    let topic = "GPU semantics";
+    let Comparison { asides, .. } = run;
+    vec![Answer {
+        topic,
+        question: "How does heterogeneity affect fairness?",
+        answer: "Shares are summed over flavors, so a team that can only use one model competes for half of the GPUs and is \
+                     measured against all of them. Where models differ in speed, equal counts are not equal work, and weights \
+                     have to say so.",
+        ran: part(run, "half of them of each of two models, under `fair`"),
+        measured: vec![beside(
+            "Jain index",
+            [("either model", index(asides.any_model.jain_ppm)), ("one model", index(asides.one_model.jain_ppm))],
+        )],
+        means: against(
+            asides.one_model.jain_ppm,
+            asides.any_model.jain_ppm,
+            [
+                "Who needs one model gets less of what it is due.",
+                "Models make no difference to fairness here.",
+                "Wishes for a model happen to spread teams evenly here.",
+            ],
+        ),
+    }]
+}
+
 fn ownership(run: &Comparison) -> Vec<Answer> {
     let topic = "Quotas and ownership";
-    let Comparison { asides, .. } = run;
     let largest = run.teams.iter().map(|(_, milli)| *milli).max().unwrap_or(0).max(0).unsigned_abs() / 1000;
     let quoted = [Kueue, Kai, Gpuaas];
     vec![
@@ -315,45 +493,77 @@ fn ownership(run: &Comparison) -> Vec<Answer> {
             question: "How is GPU ownership expressed?",
             answer: "As nominal quota of a queue in a tree: so many GPUs of a flavor are a team's own, the rest of the tree may \
                      borrow what it does not use, and a lending limit says what it keeps even then.",
-            measured: format!(
-                "{} teams on {} GPUs; the largest quota is {} GPUs.",
-                run.teams.len(),
-                run.gpus,
-                grouped(largest),
-            ),
+            ran: whole(run),
+            measured: vec![beside(
+                "quota",
+                [
+                    ("teams", grouped(u64::try_from(run.teams.len()).unwrap_or(u64::MAX))),
+                    ("GPUs", grouped(u64::from(run.gpus))),
+                    ("largest quota", format!("{} GPUs", grouped(largest))),
+                ],
+            )],
+            means: "Quota divides the GPUs among the teams; only what a team leaves unused is lent.".to_owned(),
         },
         Answer {
             topic,
             question: "Is ownership enforced or advisory?",
             answer: "Enforced, at the moment of need: nobody keeps a team from its own, because what others borrowed is taken back. \
                      As long as the owner does not need it, others use it.",
-            measured: format!(
-                "Taken back by owners or by fair share: {}. GPUs busy while jobs came: {}.",
-                each(run, &quoted, |outcome| grouped(outcome.stops.by_reclaim + outcome.stops.by_fair_share)),
-                each(run, &quoted, |outcome| percent(outcome.busy_ppm)),
-            ),
+            ran: whole(run),
+            measured: vec![
+                each(run, "taken back by owners or by fair share", &quoted, |outcome| grouped(taken_back(outcome))),
+                each(run, "GPUs busy while jobs came", &quoted, |outcome| percent(outcome.busy_ppm)),
+            ],
+            means: ends(run, &quoted, taken_back, ["Least is taken back under", "most under"]),
         },
-        Answer {
-            topic,
-            question: "Can quotas encode priority?",
-            answer: "In part: a team with more quota waits less, whatever the classes. But quota cannot tell an urgent job of a team \
+    ]
+}
+
+fn quota_as_priority(run: &Comparison) -> Vec<Answer> {
+    let topic = "Quotas and ownership";
+    let Comparison { asides, .. } = run;
+    vec![Answer {
+        topic,
+        question: "Can quotas encode priority?",
+        answer: "In part: a team with more quota waits less, whatever the classes. But quota cannot tell an urgent job of a team \
                      from a casual one of the same team; that is what classes are for.",
-            measured: format!(
-                "Team {} under `gpuaas`: with its quota {}; without any {}.",
-                asides.team,
-                about(&asides.with_quota),
-                about(&asides.without_quota),
-            ),
-        },
+        ran: part(run, &format!("under `gpuaas`, waits of team {}", asides.team)),
+        measured: vec![beside(
+            "waits of that team",
+            [("with its quota", about(&asides.with_quota)), ("with none", about(&asides.without_quota))],
+        )],
+        means: against(
+            asides.with_quota.about.mean_s,
+            asides.without_quota.about.mean_s,
+            [
+                "Quota shortens this team's waits, as a higher class would.",
+                "Quota makes no difference to this team.",
+                "Without quota this team waits less: what it would own is lent to it anyway.",
+            ],
+        ),
+    }]
+}
+
+fn beyond_quota(run: &Comparison) -> Vec<Answer> {
+    let topic = "Quotas and ownership";
+    let Comparison { asides, .. } = run;
+    let quoted = [Kueue, Kai, Gpuaas];
+    vec![
         Answer {
             topic,
             question: "What happens when a team exceeds its quota?",
             answer: "It borrows what others leave, up to its borrowing limit; beyond what is free it waits. What it borrowed can be \
                      reclaimed, what is its own cannot.",
-            measured: format!(
-                "Mean wait by team: {}. Lost to reclaim and the like: {}.",
-                each(run, &quoted, extremes),
-                each(run, &quoted, |outcome| gpu_hours(outcome.stops.lost_gpu_s)),
+            ran: whole(run),
+            measured: vec![
+                each(run, "mean wait, from the luckiest team to the unluckiest", &quoted, extremes),
+                each(run, "work lost to reclaim and the like", &quoted, |outcome| gpu_hours(outcome.stops.lost_gpu_s)),
+            ],
+            means: ends(
+                run,
+                &quoted,
+                |outcome| outcome.waits.mean_s,
+                ["Beyond quota and within, waits are shortest under", "longest under"],
             ),
         },
         Answer {
@@ -361,15 +571,32 @@ fn ownership(run: &Comparison) -> Vec<Answer> {
             question: "Can a team with zero ownership still run workloads? How, and why is there that ability?",
             answer: "Yes, on borrowed GPUs alone. The alternative is GPUs that stand idle next to people who wait. The price is that \
                      all it runs can be reclaimed.",
-            measured: format!(
-                "Team {} with no quota at all: {} of its {} jobs ran to their end, {}; they were stopped {} times, against {} with \
-                 quota.",
-                asides.team,
-                grouped(asides.without_quota.about_ended),
-                grouped(asides.without_quota.about.jobs),
-                about(&asides.without_quota),
-                grouped(asides.without_quota.about_stops),
-                grouped(asides.with_quota.about_stops),
+            ran: part(run, &format!("under `gpuaas`, team {} with no quota at all", asides.team)),
+            measured: vec![
+                beside(
+                    "that team",
+                    [
+                        ("jobs", grouped(asides.without_quota.about.jobs)),
+                        ("ran to their end", grouped(asides.without_quota.about_ended)),
+                        ("waits", about(&asides.without_quota)),
+                    ],
+                ),
+                beside(
+                    "how often its jobs were stopped",
+                    [
+                        ("with quota", grouped(asides.with_quota.about_stops)),
+                        ("with none", grouped(asides.without_quota.about_stops)),
+                    ],
+                ),
+            ],
+            means: against(
+                asides.without_quota.about_ended,
+                asides.without_quota.about.jobs,
+                [
+                    "Some of its jobs never ended.",
+                    "All of its jobs ran, on what others lent.",
+                    "All of its jobs ran, on what others lent.",
+                ],
             ),
         },
     ]

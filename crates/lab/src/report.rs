@@ -3,9 +3,9 @@
 
 use crate::{
     measure::{ONE_PPM, Outcome, Sample},
-    plot::{Axes, Curve, lines, lines_by_tens},
+    plot::{Axes, Curve, lines, lines_by_wait},
     policy::{ALL, Policy},
-    questions::{Answer, answers},
+    questions::{Answer, Measured, answers},
     run::Comparison,
     words::{duration, gpu_hours, grouped, index, percent},
 };
@@ -94,7 +94,7 @@ fn colours() -> String {
 fn opening(run: &Comparison) -> Markup {
     let kept = match run.checkpoint_s {
         0 => "nothing of what it had done".to_owned(),
-        seconds => format!("what it had done at its last checkpoint ({} apart)", duration(seconds)),
+        seconds => format!("what it had done at its last checkpoint ({} min apart)", grouped(seconds / 60)),
     };
     html! {
         h1 { "Policy lab" }
@@ -109,7 +109,7 @@ fn opening(run: &Comparison) -> Markup {
             "waiting, before it started and after it was stopped."
             @if run.left_out > 0 { " " (grouped(run.left_out)) " rows that ask for no GPU, or run for no time, are left out." }
             @if !run.several_resources {
-                " This trace asks for GPUs alone, so the dominant share is the share of GPUs, and `drf` decides as `fair` does."
+                " " (code("This trace asks for GPUs alone, so the dominant share is the share of GPUs, and `drf` decides as `fair` does."))
             }
         }
         dl.legend {
@@ -257,25 +257,37 @@ fn waits(run: &Comparison) -> Markup {
     let axes = Axes {
         size: (900, 340),
         label: "Part of the jobs that waited no longer than a time, for each policy",
-        x_name: "wait",
-        y_name: "jobs that waited no longer",
-        x_words: &|seconds| duration(*seconds),
+        x_name: "wait, from seconds to days",
+        y_name: "% of the jobs",
+        x_words: &|seconds| round(*seconds),
         y_words: &|ppm| format!("{} %", ppm / 10_000),
         most: (longest.saturating_add(1), ONE_PPM),
     };
     html! {
         h2 { "Waits" }
         figure data-plot="waits" {
-            (PreEscaped(lines_by_tens(&axes, &curves)))
-            figcaption { (legend(run)) }
+            figcaption { (title("Jobs that waited no longer than so long", "% of all jobs")) }
+            div.wide { (PreEscaped(lines_by_wait(&axes, &curves))) }
+            (legend(run))
         }
     }
 }
 
-fn days(seconds: u64) -> String {
+const SINCE_START: &str = "time since the first job came";
+
+// A figure's title, and what is counted.
+fn title(what: &str, unit: &str) -> Markup {
+    html! { strong { (what) } " (" (unit) ")" }
+}
+
+// A time that is a round one.
+fn round(seconds: u64) -> String {
     match seconds {
-        0..=172_799 => format!("{} h", seconds / 3600),
-        _ => format!("{} d", seconds / 86_400),
+        0 => "0".to_owned(),
+        _ if seconds.is_multiple_of(86_400) => format!("{} d", seconds / 86_400),
+        _ if seconds.is_multiple_of(3600) => format!("{} h", seconds / 3600),
+        _ if seconds.is_multiple_of(60) => format!("{} min", seconds / 60),
+        _ => format!("{seconds} s"),
     }
 }
 
@@ -287,12 +299,12 @@ fn through(outcome: &Outcome, value: impl Fn(&Sample) -> u64) -> Vec<(u64, u64)>
 
 fn over_time(run: &Comparison) -> Markup {
     let until = run.outcomes.iter().map(|outcome| outcome.makespan_s).max().unwrap_or(1);
-    let axes = |label, most| Axes {
-        size: (440, 170),
+    let axes = |label, y_name, most| Axes {
+        size: (400, 200),
         label,
-        x_name: "",
-        y_name: "",
-        x_words: &|seconds| days(*seconds),
+        x_name: SINCE_START,
+        y_name,
+        x_words: &|seconds| round(*seconds),
         y_words: &|ppm| format!("{} %", ppm / 10_000),
         most: (until, most),
     };
@@ -301,14 +313,17 @@ fn over_time(run: &Comparison) -> Markup {
         PreEscaped(lines(axes, &[Curve { colour, points: through(outcome, value) }]))
     };
     let gap_most = run.outcomes.iter().flat_map(|outcome| through(outcome, Sample::gap_ppm)).map(|(_, gap)| gap).max();
-    let jain = Axes { y_words: &|ppm| index(*ppm), ..axes("Jain index over time", ONE_PPM) };
-    let busy = axes("Part of the GPUs in use over time", ONE_PPM);
-    let gap = axes("Gap between dominant shares over time", gap_most.unwrap_or(ONE_PPM));
-    let rows = |kind: &str, of: &dyn Fn(&Outcome) -> PreEscaped<String>| {
+    let jain = Axes { y_words: &|ppm| index(*ppm), ..axes("Jain index over time", "Jain index", ONE_PPM) };
+    let busy = axes("Part of the GPUs in use over time", "% of the GPUs", ONE_PPM);
+    let gap = axes("Gap between dominant shares over time", "% of the GPUs", gap_most.unwrap_or(ONE_PPM));
+    let rows = |kind: &str, what: &str, of: &dyn Fn(&Outcome) -> PreEscaped<String>| {
         html! {
             div.grid {
                 @for outcome in &run.outcomes {
-                    figure data-plot={ (kind) "-" (outcome.policy) } { figcaption { (name(outcome)) } (of(outcome)) }
+                    figure data-plot={ (kind) "-" (outcome.policy) } {
+                        figcaption { (name(outcome)) ": " (what) }
+                        (of(outcome))
+                    }
                 }
             }
         }
@@ -317,15 +332,16 @@ fn over_time(run: &Comparison) -> Markup {
         h2 { "Jobs that wait" }
         (queue_plot(run, until))
         h2 { "Utilisation over time" }
-        (rows("utilisation", &|outcome| small(outcome, &busy, &|sample| sample.busy_ppm(run.gpus))))
+        p { "GPUs in use, lost work included, from when the first job came to when the last one ended." }
+        (rows("utilisation", "GPUs in use", &|outcome| small(outcome, &busy, &|sample| sample.busy_ppm(run.gpus))))
         h2 { "Fairness over time" }
         p {
             "The Jain index of what teams use of what they are due: one is perfectly fair. Where nobody waits there is nothing to "
             "be fair about, and it is one."
         }
-        (rows("fairness", &|outcome| small(outcome, &jain, &Sample::jain_ppm)))
-        p { "The gap between the largest dominant share and the smallest of a team that waits." }
-        (rows("gap", &|outcome| small(outcome, &gap, &Sample::gap_ppm)))
+        (rows("fairness", "Jain index", &|outcome| small(outcome, &jain, &Sample::jain_ppm)))
+        p { "The gap between the largest dominant share and the smallest of a team that waits; none is perfectly even." }
+        (rows("gap", "share gap", &|outcome| small(outcome, &gap, &Sample::gap_ppm)))
     }
 }
 
@@ -337,27 +353,40 @@ fn queue_plot(run: &Comparison, until: u64) -> Markup {
     let axes = Axes {
         size: (900, 280),
         label: "Jobs that wait over time, for each policy",
-        x_name: "time",
+        x_name: SINCE_START,
         y_name: "jobs",
-        x_words: &|seconds| days(*seconds),
+        x_words: &|seconds| round(*seconds),
         y_words: &|count| grouped(*count),
         most: (until, most),
     };
     html! {
-        figure data-plot="queue" { (PreEscaped(lines(&axes, &curves))) figcaption { (legend(run)) } }
+        figure data-plot="queue" {
+            figcaption { (title("Jobs that wait", "how many")) }
+            div.wide { (PreEscaped(lines(&axes, &curves))) }
+            (legend(run))
+        }
     }
 }
 
 // Bars as wide as their value.
-fn bars(run: &Comparison, kind: &str, value: impl Fn(&Outcome) -> u64, text: impl Fn(&Outcome) -> String) -> Markup {
+fn bars(
+    run: &Comparison,
+    kind: &str,
+    about: Markup,
+    value: impl Fn(&Outcome) -> u64,
+    text: impl Fn(&Outcome) -> String,
+) -> Markup {
     let most = run.outcomes.iter().map(&value).max().unwrap_or(0).max(1);
     let width = |outcome: &Outcome| u128::from(value(outcome)) * 1000 / u128::from(most);
     html! {
-        div.bars data-plot=(kind) {
-            @for outcome in &run.outcomes {
-                (name(outcome))
-                div.bar { i class={ "p" (place(outcome)) } style={ "width:" (width(outcome) / 10) "." (width(outcome) % 10) "%" } {} }
-                span { (text(outcome)) }
+        figure data-plot=(kind) {
+            figcaption { (about) }
+            div.bars {
+                @for outcome in &run.outcomes {
+                    (name(outcome))
+                    div.bar { i class={ "p" (place(outcome)) } style={ "width:" (width(outcome) / 10) "." (width(outcome) % 10) "%" } {} }
+                    span.value { (text(outcome)) }
+                }
             }
         }
     }
@@ -370,13 +399,14 @@ fn preemptions(run: &Comparison) -> Markup {
     };
     html! {
         h2 { "Preemptions" }
-        (bars(run, "stops", |outcome| outcome.stops.count, |outcome| grouped(outcome.stops.count)))
+        (bars(run, "stops", title("Stops", "how often a job was stopped for another"), |outcome| outcome.stops.count, |outcome| grouped(outcome.stops.count)))
+        (bars(run, "lost", title("Work that had to be done over", "GPU-hours"), |outcome| outcome.stops.lost_gpu_s, |outcome| gpu_hours(outcome.stops.lost_gpu_s)))
         div.wide {
             table {
                 thead {
                     tr {
                         th { "policy" } th { "stops" } th { "by class" } th { "reclaimed" } th { "by fair share" } th { "jobs stopped" }
-                        th { "most stopped job" } th { "lost GPU-seconds" } th { "cut short" }
+                        th { "most stopped job" } th { "lost GPU-hours" } th { "cut short" }
                     }
                 }
                 tbody {
@@ -389,7 +419,7 @@ fn preemptions(run: &Comparison) -> Markup {
                             td { (grouped(outcome.stops.by_fair_share)) }
                             td { (grouped(outcome.stops.jobs)) }
                             td { (unlucky(outcome)) }
-                            td { (grouped(outcome.stops.lost_gpu_s)) }
+                            td { (grouped(outcome.stops.lost_gpu_s / 3600)) }
                             td { (grouped(outcome.stops.cut)) }
                         }
                     }
@@ -403,24 +433,23 @@ fn preemptions(run: &Comparison) -> Markup {
 fn starvation(run: &Comparison) -> Markup {
     html! {
         h2 { "Starvation" }
-        p { "The longest wait of any job." }
-        (bars(run, "longest", |outcome| outcome.waits.longest_s, |outcome| duration(outcome.waits.longest_s)))
-        p { "Jobs that waited for more than a day." }
-        (bars(run, "over-a-day", |outcome| outcome.waits.over_a_day, |outcome| grouped(outcome.waits.over_a_day)))
+        (bars(run, "longest", title("The longest wait of any job", "time"), |outcome| outcome.waits.longest_s, |outcome| duration(outcome.waits.longest_s)))
+        (bars(run, "over-a-day", title("Jobs that waited for more than a day", "how many"), |outcome| outcome.waits.over_a_day, |outcome| grouped(outcome.waits.over_a_day)))
     }
 }
 
 fn groups(run: &Comparison) -> Markup {
     let some = run.outcomes.first();
-    let heads = |names: Vec<String>| html! { thead { tr { th { "mean wait" } @for name in names { th { (name) } } } } };
+    let heads = |first: &str, names: Vec<String>| html! { thead { tr { th { (first) } @for name in names { th { (name) } } } } };
     let classes = some.map_or(vec![], |first| {
         first.by_class.iter().chain(&first.by_size).map(|(name, _)| (*name).to_owned()).collect()
     });
     html! {
         h2 { "Who waits" }
+        p { "Mean waits by class of priority and by size of the job; then by team, with its quota in GPUs." }
         div.wide {
             table {
-                (heads(classes))
+                (heads("policy", classes))
                 tbody {
                     @for outcome in &run.outcomes {
                         tr {
@@ -433,12 +462,12 @@ fn groups(run: &Comparison) -> Markup {
         }
         div.wide {
             table {
-                (heads(["jobs", "quota"].map(str::to_owned).into_iter().chain(run.outcomes.iter().map(|outcome| outcome.policy.to_owned())).collect()))
+                (heads("team", ["jobs", "quota"].map(str::to_owned).into_iter().chain(run.outcomes.iter().map(|outcome| outcome.policy.to_owned())).collect()))
                 tbody {
                     @for (at, (team, quota)) in run.teams.iter().enumerate() {
                         tr {
                             th scope="row" { (team) }
-                            td { (some.and_then(|first| first.by_team.get(at)).map_or(0, |(_, waits)| waits.jobs)) }
+                            td { (grouped(some.and_then(|first| first.by_team.get(at)).map_or(0, |(_, waits)| waits.jobs))) }
                             td { (quota / 1000) }
                             @for outcome in &run.outcomes {
                                 td { (outcome.by_team.get(at).map_or_else(String::new, |(_, waits)| duration(waits.mean_s))) }
@@ -461,9 +490,23 @@ fn asked(run: &Comparison) -> Markup {
                 details open {
                     summary { (answer.question) }
                     p { (code(answer.answer)) }
-                    p.measured { (code(&answer.measured)) }
+                    div.measured {
+                        p { b { "Run: " } (code(&answer.ran)) }
+                        @for one in &answer.measured { (measured(one)) }
+                        p { b { "Meaning: " } (code(&answer.means)) }
+                    }
                 }
             }
+        }
+    }
+}
+
+fn measured(one: &Measured) -> Markup {
+    html! {
+        dl.figures {
+            dt { (one.what) }
+            @if one.figures.is_empty() { dd { "not measured, because none of the policies that show it was compared" } }
+            @for (under, figure) in &one.figures { dd { span.under { (under) } " " (figure) } }
         }
     }
 }

@@ -102,6 +102,16 @@ impl Asks {
     pub const fn list(self) -> [u64; 3] {
         [self.gpu_milli, self.cpu_milli, self.memory_mib]
     }
+
+    /// Both together.
+    #[must_use]
+    pub const fn plus(self, other: Self) -> Self {
+        Self {
+            gpu_milli: self.gpu_milli.saturating_add(other.gpu_milli),
+            cpu_milli: self.cpu_milli.saturating_add(other.cpu_milli),
+            memory_mib: self.memory_mib.saturating_add(other.memory_mib),
+        }
+    }
 }
 
 /// What a trace says.

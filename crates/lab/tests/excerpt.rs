@@ -188,7 +188,7 @@ fn the_page_is_well_formed_and_has_every_plot() {
         }
     }
     assert_eq!(depth, 0);
-    let mut plots = ["waits", "queue", "stops", "longest", "over-a-day"].map(str::to_owned).to_vec();
+    let mut plots = ["waits", "queue", "stops", "lost", "longest", "over-a-day"].map(str::to_owned).to_vec();
     for policy in ALL {
         plots.extend(["utilisation", "fairness", "gap"].map(|kind| format!("{kind}-{}", policy.name())));
     }
@@ -207,13 +207,20 @@ fn the_page_is_well_formed_and_has_every_plot() {
 fn every_question_is_answered_with_figures_of_the_run() {
     let all = answers(comparison());
     assert_eq!(all.len(), 20);
-    assert!(all.iter().all(|answer| answer.measured.chars().any(|letter| letter.is_ascii_digit())));
+    for answer in &all {
+        let has_digit = |text: &str| text.chars().any(|letter| letter.is_ascii_digit());
+        assert!(has_digit(&answer.ran) && !answer.means.is_empty(), "{}", answer.question);
+        for one in &answer.measured {
+            assert!(one.figures.iter().any(|(_, figure)| has_digit(figure)), "{}: {}", answer.question, one.what);
+        }
+    }
     // Figures come from the run: another run has others, and a policy that was not compared has none.
     let one = compare(&trace(), &Setup { gpus: Some(128), ..Setup::default() }, &[Policy::Fifo]).unwrap();
     let other = answers(&one);
     let same = all.iter().zip(&other).filter(|(one, other)| one.measured == other.measured).count();
     assert!(same <= 6, "{same} of the answers do not depend on the run");
-    assert!(other.iter().any(|answer| answer.measured.contains("not measured, because none of")));
+    assert!(other.iter().any(|answer| answer.measured.iter().all(|one| one.figures.is_empty())));
+    assert!(report::page(&one).contains("not measured, because none of"));
 }
 
 #[test]

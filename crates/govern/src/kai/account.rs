@@ -119,14 +119,9 @@ impl Account {
         within(plus(self.used, gain), self.quotas())
     }
 
-    fn uses_without_share(&self, gain: Amounts) -> bool {
-        let used = plus(self.used, gain);
-        self.allocatable().iter().zip(used).any(|(share, used)| *share == Amount::ZERO && used > 0)
-    }
-
-    fn dominant_share(&self, used: Amounts, total: Amounts) -> Fraction {
+    fn dominant_share(bounds: [Amount; RESOURCES], used: Amounts, total: Amounts) -> Fraction {
         let mut largest = Fraction { over: 0, under: 1 };
-        for (at, bound) in self.allocatable().iter().enumerate() {
+        for (at, bound) in bounds.iter().enumerate() {
             let whole = if bound.is_unlimited() { total[at] } else { bound.units() };
             let used = i128::from(used[at]);
             let share = if whole == 0 {
@@ -139,6 +134,39 @@ impl Account {
             }
         }
         largest
+    }
+}
+
+/// What decides which of several siblings is served first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Standing {
+    over_used: bool,
+    keeps_quota: bool,
+    priority: i32,
+    without_share: bool,
+    share_then: Fraction,
+    share_now: Fraction,
+    // What it may hold without owing it to others.
+    shares: [Amount; RESOURCES],
+    rank: (u64, usize),
+}
+
+impl Standing {
+    /// Which of two siblings is served first.
+    #[must_use]
+    pub fn order(&self, other: &Self) -> Ordering {
+        let smaller = |left: [Amount; RESOURCES], right: [Amount; RESOURCES]| {
+            left.iter().zip(right).all(|(left, right)| *left <= right) && left != right
+        };
+        self.over_used
+            .cmp(&other.over_used)
+            .then_with(|| other.keeps_quota.cmp(&self.keeps_quota))
+            .then_with(|| other.priority.cmp(&self.priority))
+            .then_with(|| self.without_share.cmp(&other.without_share))
+            .then_with(|| compare(self.share_then, other.share_then))
+            .then_with(|| compare(self.share_now, other.share_now))
+            .then_with(|| smaller(other.shares, self.shares).cmp(&smaller(self.shares, other.shares)))
+            .then_with(|| self.rank.cmp(&other.rank))
     }
 }
 
@@ -258,27 +286,23 @@ impl Accounts {
         self.queues[queue].fair
     }
 
-    /// Which of two siblings is served first.
+    /// How a queue stands among its siblings, if this happened to it.
     #[must_use]
-    pub fn order(&self, left: (usize, Outlook), right: (usize, Outlook)) -> Ordering {
-        let (one, two) = (&self.queues[left.0], &self.queues[right.0]);
-        let with = |account: &Account, outlook: Outlook| {
-            let used = minus(plus(account.used, outlook.gain), outlook.loss);
-            account.dominant_share(used, self.total)
-        };
-        let smaller = |left: [Amount; RESOURCES], right: [Amount; RESOURCES]| {
-            left.iter().zip(right).all(|(left, right)| *left <= right) && left != right
-        };
-        let (share_one, share_two) = (one.allocatable(), two.allocatable());
-        one.is_over_used()
-            .cmp(&two.is_over_used())
-            .then_with(|| two.keeps_quota_with(right.1.gain).cmp(&one.keeps_quota_with(left.1.gain)))
-            .then_with(|| two.spec.priority.cmp(&one.spec.priority))
-            .then_with(|| one.uses_without_share(left.1.gain).cmp(&two.uses_without_share(right.1.gain)))
-            .then_with(|| compare(with(one, left.1), with(two, right.1)))
-            .then_with(|| compare(one.dominant_share(one.used, self.total), two.dominant_share(two.used, self.total)))
-            .then_with(|| smaller(share_two, share_one).cmp(&smaller(share_one, share_two)))
-            .then_with(|| (one.spec.rank, left.0).cmp(&(two.spec.rank, right.0)))
+    pub fn standing(&self, queue: usize, outlook: Outlook) -> Standing {
+        let account = &self.queues[queue];
+        let shares = account.allocatable();
+        let gained = plus(account.used, outlook.gain);
+        let without_share = shares.iter().zip(gained).any(|(share, used)| *share == Amount::ZERO && used > 0);
+        Standing {
+            over_used: account.is_over_used(),
+            keeps_quota: account.keeps_quota_with(outlook.gain),
+            priority: account.spec.priority,
+            without_share,
+            share_then: Account::dominant_share(shares, minus(gained, outlook.loss), self.total),
+            share_now: Account::dominant_share(shares, account.used, self.total),
+            shares,
+            rank: (account.spec.rank, queue),
+        }
     }
 
     // The first bound that more would pass, nearest queue first.

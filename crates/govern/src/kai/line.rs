@@ -1,7 +1,7 @@
 //! Who is next: jobs in the order of their queues, level by level, and within a queue by priority, then by how far their gang
 //! is, then by age. Victims come in the reverse of that order.
 
-use super::account::{Outlook, plus};
+use super::account::{Outlook, Standing, plus};
 use super::model::{Amounts, RESOURCES, Status};
 use super::session::Session;
 use std::cmp::{Ordering, Reverse};
@@ -72,16 +72,21 @@ impl Line {
         Self { waiting: vec![BTreeMap::new(); queues], taken: vec![[0; RESOURCES]; queues], victims, pushed: 0 }
     }
 
-    /// All jobs with a waiting task whose gang can be complete.
+    /// Jobs with a waiting task whose gang can be complete.
+    pub fn ready(session: &Session) -> impl Iterator<Item = usize> {
+        let is_ready = |job: &usize| {
+            let needs = session.jobs[*job].spec.min_available as usize;
+            session.count(*job, |status| status == Status::Pending) > 0
+                && session.count(*job, Status::is_alive) >= needs
+        };
+        (0..session.jobs.len()).filter(is_ready)
+    }
+
+    /// All of those, as far as they are wanted.
     #[must_use]
     pub fn of_pending(session: &Session, filter: impl Fn(usize) -> bool) -> Self {
         let mut line = Self::new(session.accounts.count(), false);
-        for job in 0..session.jobs.len() {
-            let ready = session.count(job, Status::is_alive) >= session.jobs[job].spec.min_available as usize;
-            if ready && session.count(job, |status| status == Status::Pending) > 0 && filter(job) {
-                line.push(session, Entry::of(session, job));
-            }
-        }
+        Self::ready(session).filter(|job| filter(*job)).for_each(|job| line.push(session, Entry::of(session, job)));
         line
     }
 
@@ -117,7 +122,7 @@ impl Line {
     fn best(&self, session: &Session, queue: usize) -> Option<(usize, Outlook)> {
         let below = session.accounts.children(Some(queue));
         if !below.is_empty() {
-            return self.best_of(session, below).map(|(_, leaf, outlook)| (leaf, outlook));
+            return self.best_of(session, below);
         }
         let (_, place) = self.head(queue)?;
         let outlook = if self.victims {
@@ -128,18 +133,19 @@ impl Line {
         Some((queue, outlook))
     }
 
-    fn best_of(&self, session: &Session, level: &[usize]) -> Option<(usize, usize, Outlook)> {
-        let candidates =
-            level.iter().filter_map(|queue| self.best(session, *queue).map(|(leaf, outlook)| (*queue, leaf, outlook)));
-        let order = |left: &(usize, usize, Outlook), right: &(usize, usize, Outlook)| {
-            session.accounts.order((left.0, left.2), (right.0, right.2))
-        };
-        if self.victims { candidates.max_by(order) } else { candidates.min_by(order) }
+    fn best_of(&self, session: &Session, level: &[usize]) -> Option<(usize, Outlook)> {
+        let candidates = level.iter().filter_map(|queue| {
+            let (leaf, outlook) = self.best(session, *queue)?;
+            Some((leaf, outlook, session.accounts.standing(*queue, outlook)))
+        });
+        let order = |left: &(usize, Outlook, Standing), right: &(usize, Outlook, Standing)| left.2.order(&right.2);
+        let best = if self.victims { candidates.max_by(order) } else { candidates.min_by(order) };
+        best.map(|(leaf, outlook, _)| (leaf, outlook))
     }
 
     /// Takes the next from the line.
     pub fn pop(&mut self, session: &Session) -> Option<Entry> {
-        let (_, leaf, _) = self.best_of(session, session.accounts.children(None))?;
+        let (leaf, _) = self.best_of(session, session.accounts.children(None))?;
         let key = *self.head(leaf)?.0;
         let place = self.waiting[leaf].remove(&key)?;
         if self.victims {

@@ -110,6 +110,8 @@ pub struct Session {
     pub events: Vec<Event>,
     /// For how long a gang may be incomplete.
     pub stale_grace_s: u64,
+    /// Whether sets of victims are tried out by halves.
+    pub by_halves: bool,
     profile_gpus: Vec<u32>,
     // The smallest and the largest memory of a GPU.
     gpu_memory: (i64, i64),
@@ -156,6 +158,7 @@ impl Session {
             tally: Tally::default(),
             events: vec![],
             stale_grace_s: cluster.stale_grace_s,
+            by_halves: cluster.rules.by_halves,
             profile_gpus,
             log: vec![],
         };

@@ -223,6 +223,28 @@ fn past_use_and_a_stricter_rule_keep_a_queue_from_more() {
 }
 
 #[test]
+fn by_halves_the_same_victims_are_found() {
+    // Fourteen run in a queue that is sure of six; the other one is sure of eight and wants so many at once.
+    let stopped = |wanted: u32, action: Action, by_halves: bool| {
+        let runs = |rank: u64| running(job(2, 50, rank, whole(1)), 0);
+        let mut jobs: Vec<JobSpec> = (0..14).map(runs).collect();
+        jobs.push(job(if action == Action::Preempt { 2 } else { 1 }, 60, 20, whole(wanted)));
+        let mut spec = cluster(&[14], [8, 6], jobs);
+        spec.rules.by_halves = by_halves;
+        after(&spec, &[action])
+    };
+    for action in [Action::Reclaim, Action::Preempt] {
+        for wanted in [1, 3, 7, 8, 9, 15] {
+            let found = stopped(wanted, action, true);
+            assert_eq!(found, stopped(wanted, action, false), "{action:?} of {wanted}");
+            let count = found.iter().filter(|job| **job == [Status::Releasing]).count();
+            let may = wanted <= if action == Action::Preempt { 14 } else { 8 };
+            assert_eq!(count, if may { wanted as usize } else { 0 }, "{action:?} of {wanted}");
+        }
+    }
+}
+
+#[test]
 fn who_is_stopped_is_told_for_whom_and_by_which_rule() {
     let jobs = vec![running(job(1, 50, 0, whole(1)), 0), job(1, 60, 1, whole(1))];
     let mut session = Session::open(&cluster(&[1], [1, 1], jobs));
@@ -258,10 +280,13 @@ fn queues_are_served_by_need() {
     accounts.ask(2, [0, 0, 4 * GPU]);
     accounts.divide_all();
     assert_eq!([accounts.fair(1)[2], accounts.fair(2)[2]], [GPU, 3 * GPU]);
-    assert_eq!(accounts.order((1, gain(1)), (2, gain(1))), Ordering::Greater, "a third is less than one");
-    assert_eq!(accounts.order((1, gain(1)), (2, gain(4))), Ordering::Less, "four would pass the quota");
+    let order = |accounts: &Accounts, left: (usize, Outlook), right: (usize, Outlook)| {
+        accounts.standing(left.0, left.1).order(&accounts.standing(right.0, right.1))
+    };
+    assert_eq!(order(&accounts, (1, gain(1)), (2, gain(1))), Ordering::Greater, "a third is less than one");
+    assert_eq!(order(&accounts, (1, gain(1)), (2, gain(4))), Ordering::Less, "four would pass the quota");
     accounts.book(2, [0, 0, 3 * GPU], false, 1);
-    assert_eq!(accounts.order((1, gain(1)), (2, gain(1))), Ordering::Less);
+    assert_eq!(order(&accounts, (1, gain(1)), (2, gain(1))), Ordering::Less);
     assert!(accounts.may_reclaim(1, [0, 0, GPU], false) && !accounts.may_reclaim(2, [0, 0, GPU], false));
 }
 
