@@ -576,13 +576,14 @@ mod tests {
 
     const STOPPED: Clocks<'static> = Clocks { engine_us: &|| 0, journal_us: &|| 0 };
 
-    // Two queues of twenty: small ones fill both, the large ones of both come later and take back what is their own.
+    // Two queues of twenty: small ones fill both for half an hour, and the large ones that come when they have run for as long
+    // as everybody may are more important.
     fn crowded() -> Scenario {
         let [large, medium, small] = BASELINE.sizes;
         let sizes = [
-            Size { count: 3, every_ms: 1200, ..large },
+            Size { count: 3, every_ms: 700_000, ..large },
             Size { count: 0, ..medium },
-            Size { count: 60, every_ms: 10, run_ms: 5000, ..small },
+            Size { count: 30, every_ms: 10, run_ms: 2_000_000, ..small },
         ];
         Scenario { cohorts: 1, queues: 2, sizes, ..BASELINE }
     }
