@@ -4,7 +4,7 @@
 //! Wishes come from users, the driver moves what was admitted, and whoever decides about admission enters `admitted`.
 //! `preempting` is entered through [`crate::preemptions::insert`], so that nobody is told to go without a reason on record.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use model::allocation::{self, Desired};
 use model::event::{Change as What, Noun};
@@ -13,6 +13,7 @@ use model::text::{DisplayName, Slug};
 use model::workload::{Hardware, IfUnavailable, State};
 use model::{AllocationId, NodeId, ProjectId, RegionId, SkuId, TenantId, Timestamp, WorkloadId};
 
+use crate::bulk::Column;
 use crate::living::{Life, Seen, life_columns, look_at_once, wait_ends};
 use crate::record::{self, Change, Stamp};
 use crate::scope::{Page, Scope, opened_by_membership};
@@ -267,6 +268,7 @@ const LIST_SCOPED: &str = concat!(
 const LIVE: &str =
     concat!(selected!(), " WHERE w.state NOT IN ('finished', 'cancelled', 'refused', 'failed') ORDER BY w.id");
 const OF_IDS: &str = concat!(selected!(), " WHERE w.id IN ", given!(), " ORDER BY w.id");
+const VERSIONS: &str = concat!("SELECT w.id, w.version FROM workloads w WHERE w.id IN ", given!());
 // What was launched again has a successor that is a member in its place.
 const MEMBERS: &str = concat!(
     "SELECT a.workload_id, a.id, a.state, a.desired, a.node_id, a.desired_reason, a.version FROM allocations a ",
@@ -307,26 +309,33 @@ static RUN: BulkInsert = BulkInsert {
     ],
 };
 
+const SEEN: &[Column] = &[("id", Kind::Text), ("version", Kind::Int)];
+const MOVED: &[Column] = &[
+    ("state", Kind::Text),
+    ("state_since_us", Kind::Int),
+    ("look_us", Kind::Int),
+    ("flavor", Kind::Text),
+    ("borrowed_gpus", Kind::Int),
+    ("admitted_us", Kind::Int),
+    ("due_us", Kind::Int),
+    ("stops", Kind::Int),
+    ("sku_id", Kind::Text),
+    ("recent_stops", Kind::Int),
+    ("recent_stops_us", Kind::Int),
+    ("displaced_by", Kind::Text),
+];
+// Two texts: who lives on keeps its queues, and what is not named is neither checked nor put in order again.
 static ENTER: BulkUpdate = BulkUpdate {
     table: "workloads",
-    matches: &[("id", Kind::Text), ("version", Kind::Int)],
-    sets: &[
-        ("state", Kind::Text),
-        ("state_since_us", Kind::Int),
-        ("look_us", Kind::Int),
-        ("flavor", Kind::Text),
-        ("borrowed_gpus", Kind::Int),
-        ("admitted_us", Kind::Int),
-        ("due_us", Kind::Int),
-        ("stops", Kind::Int),
-        ("live_local_queue", Kind::Text),
-        ("live_queue", Kind::Text),
-        ("sku_id", Kind::Text),
-        ("recent_stops", Kind::Int),
-        ("recent_stops_us", Kind::Int),
-        ("displaced_by", Kind::Text),
-    ],
+    matches: SEEN,
+    sets: MOVED,
     also: concat!("wait = NULL, wait_us = NULL, ", wait_ends!()),
+};
+static END: BulkUpdate = BulkUpdate {
+    table: "workloads",
+    matches: SEEN,
+    sets: MOVED,
+    also: concat!("live_local_queue = NULL, live_queue = NULL, wait = NULL, wait_us = NULL, ", wait_ends!()),
 };
 
 fn read(row: &Row) -> Result<WorkloadRow, StoreError> {
@@ -440,6 +449,12 @@ pub fn of_ids(tx: &mut Tx<'_>, ids: &BTreeSet<WorkloadId>) -> Result<Vec<Workloa
     tx.query(OF_IDS, &[keys(ids.iter().map(WorkloadId::as_str))])?.iter().map(read).collect()
 }
 
+/// The versions of the workloads with these ids.
+pub fn versions(tx: &mut Tx<'_>, ids: &BTreeSet<WorkloadId>) -> Result<BTreeMap<WorkloadId, i64>, StoreError> {
+    let read = |row: &Row| Ok((row.parse(0)?, row.int(1)?));
+    tx.query(VERSIONS, &[keys(ids.iter().map(WorkloadId::as_str))])?.iter().map(read).collect()
+}
+
 /// The members of workloads, workload by workload: those that live, and those that ended and were not launched again.
 pub fn members(tx: &mut Tx<'_>, ids: &BTreeSet<WorkloadId>) -> Result<Vec<Member>, StoreError> {
     let read = |row: &Row| {
@@ -535,9 +550,9 @@ impl<'a> Move<'a> {
         Self { workload, entering, what, detail: None, due: None, stops, recent }
     }
 
-    fn values(&self, now: Timestamp) -> [Value; 16] {
+    fn values(&self, now: Timestamp) -> [Value; 14] {
         let Self { workload, entering, .. } = self;
-        let (holds, lives) = (entering.state.holds_quota(), !entering.state.is_terminal());
+        let holds = entering.state.holds_quota();
         let flavor = entering.flavor.or(workload.flavor.as_ref().map(Slug::as_str)).filter(|_| holds);
         let borrowed = if entering.state == State::Admitted { entering.borrowed_gpus } else { workload.borrowed_gpus };
         [
@@ -551,8 +566,6 @@ impl<'a> Move<'a> {
             holds.then(|| workload.admitted.unwrap_or(now)).into(),
             self.due.into(),
             self.stops.into(),
-            lives.then(|| workload.local_queue.as_str()).into(),
-            lives.then(|| workload.queue.as_str()).into(),
             entering.sku_id.unwrap_or(&workload.sku_id).into(),
             self.recent.stops.into(),
             self.recent.since.into(),
@@ -571,19 +584,17 @@ impl<'a> Move<'a> {
 }
 
 fn moved(tx: &mut Tx<'_>, stamp: &mut Stamp<'_>, moves: &[Move<'_>]) -> Result<(), StoreError> {
-    if moves.is_empty() {
-        return Ok(());
-    }
     // An end is an end, whoever asks.
     if moves.iter().any(|a_move| a_move.workload.state.is_terminal()) {
         return Err(StoreError::StaleVersion);
     }
-    let mut rows = Batch::update(&ENTER);
-    for a_move in moves {
-        rows.push(a_move.values(stamp.now));
+    let (ends, others): (Vec<&Move<'_>>, Vec<_>) = moves.iter().partition(|a_move| a_move.entering.state.is_terminal());
+    for (entry, part) in [(&ENTER, others), (&END, ends)].into_iter().filter(|(_, part)| !part.is_empty()) {
+        let mut rows = Batch::update(entry);
+        part.iter().for_each(|a_move| rows.push(a_move.values(stamp.now)));
+        let changes: Vec<Change<'_>> = part.iter().map(|a_move| a_move.change()).collect();
+        record::changed_all(tx, stamp, &rows, &changes)?;
     }
-    let changes: Vec<Change<'_>> = moves.iter().map(Move::change).collect();
-    record::changed_all(tx, stamp, &rows, &changes)?;
     write_runs(tx, moves, stamp.now)
 }
 

@@ -180,8 +180,7 @@ fn whole_or_nothing<'a>(
     if ids.is_empty() {
         return Ok(());
     }
-    let found = workloads::of_ids(tx, &ids)?;
-    let now: BTreeMap<&WorkloadId, i64> = found.iter().map(|row| (&row.id, row.version)).collect();
+    let now = workloads::versions(tx, &ids)?;
     let changed = |admitted: &Admitted| now.get(&admitted.row.id) != Some(&admitted.row.version);
     let mut broken: BTreeSet<WorkloadId> = part
         .iter()

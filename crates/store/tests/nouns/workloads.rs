@@ -1,6 +1,6 @@
 //! Workloads: what waits in queues, what was admitted and told to go, and their members.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use model::allocation::{AllocationTerms, Desired, State as Member};
 use model::governance::{Identity, Kind};
@@ -137,7 +137,10 @@ fn a_workload_comes_back_as_it_was_written_and_is_found() {
         assert_eq!(unseen, None);
         let ids = |rows: Vec<WorkloadRow>| rows.into_iter().map(|row| row.id).collect::<Vec<_>>();
         assert_eq!(ids(read(&db, workloads::live)), both);
-        assert_eq!(ids(read(&db, move |tx| workloads::of_ids(tx, &only(&other)))), both[1..]);
+        let same = only(&other);
+        assert_eq!(ids(read(&db, move |tx| workloads::of_ids(tx, &same))), both[1..]);
+        let same = only(&other);
+        assert_eq!(read(&db, move |tx| workloads::versions(tx, &same)), BTreeMap::from([(other.clone(), 1)]));
     });
 }
 

@@ -3,6 +3,7 @@
 use crate::figure::{Limit, Report, five};
 use std::{
     fs::OpenOptions,
+    io::Write as _,
     os::unix::fs::FileExt as _,
     time::{Duration, Instant},
 };
@@ -27,6 +28,21 @@ pub fn syncs_per_second(report: &mut Report) -> Result<u64, String> {
     })?;
     std::fs::remove_file(path).map_err(|error| error.to_string())?;
     Ok(report.figure("disk_fdatasync", &runs, "syncs/s", Limit::None))
+}
+
+/// How long it takes to append so many bytes to a file in so many parts, each synced before the next.
+pub fn synced_appends(parts: u64, bytes: u64) -> Result<Duration, String> {
+    let path = "target/bench/append.probe";
+    std::fs::create_dir_all("target/bench").map_err(|error| error.to_string())?;
+    let mut file = std::fs::File::create(path).map_err(|error| error.to_string())?;
+    let part = vec![7u8; usize::try_from(bytes / parts.max(1)).map_err(|error| error.to_string())?];
+    let started = Instant::now();
+    for _ in 0..parts {
+        file.write_all(&part).and_then(|()| file.sync_data()).map_err(|error| error.to_string())?;
+    }
+    let took = started.elapsed();
+    std::fs::remove_file(path).map_err(|error| error.to_string())?;
+    Ok(took)
 }
 
 /// A count over a time as a rate.

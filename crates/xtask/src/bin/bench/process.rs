@@ -25,6 +25,13 @@ pub fn resident_kib(pid: u32) -> u64 {
     line.split_whitespace().nth(1).and_then(|word| word.parse().ok()).unwrap_or(0)
 }
 
+/// Bytes that this process has sent to its disks.
+pub fn written_bytes() -> u64 {
+    let text = std::fs::read_to_string("/proc/self/io").unwrap_or_default();
+    let line = text.lines().find(|line| line.starts_with("write_bytes:")).unwrap_or_default();
+    line.split_whitespace().nth(1).and_then(|word| word.parse().ok()).unwrap_or(0)
+}
+
 // The fields after the command, which may itself hold spaces; the first is the state, so field 14 of proc(5) is at 11.
 fn stat(pid: u32) -> Option<Vec<String>> {
     let text = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
