@@ -19,6 +19,7 @@ mod limits;
 mod plan;
 mod reserve;
 mod run;
+mod turns;
 
 pub use events::{Backoff, Stop};
 pub use reserve::Reservation;
@@ -82,6 +83,9 @@ pub struct Profile {
     /// How many a cycle tells to go, at most. A first plan that needs more is carried out, and is the only one of its cycle.
     /// Once a plan was refused for this, the cycle looks for no more victims.
     pub evictions_per_cycle: Option<u32>,
+    /// Once so many candidates were looked at in a cycle, nobody else is searched for in it; whoever needs others to go has its
+    /// turn in the next one. Without it a cycle takes as long as all searches together.
+    pub candidates_per_cycle: Option<u32>,
     /// How many a queue tells to go, at most, and in how long. To get back its own it always may. A first plan that needs
     /// more is carried out, and is the only one of its window.
     pub evictions_per_queue: Option<Most>,
@@ -107,6 +111,7 @@ impl Profile {
             park_by_class: true,
             patience_s: None,
             evictions_per_cycle: None,
+            candidates_per_cycle: None,
             evictions_per_queue: None,
             backoff: Backoff::NONE,
             undeclared: Undeclared::Block,
@@ -125,6 +130,7 @@ impl Profile {
             preemptors_first: true,
             patience_s: Some(600),
             evictions_per_cycle: Some(256),
+            candidates_per_cycle: Some(100_000),
             evictions_per_queue: Some(Most { count: 256, window_s: 600 }),
             backoff: Backoff { first_s: 10, most_s: 600 },
             ..Self::kueue(rules)
@@ -252,6 +258,8 @@ pub struct Scheduler {
     reservations: Vec<Reservation>,
     // Who was told to go for those that wait for them.
     told: BTreeMap<PendingIx, Vec<Victim>>,
+    // Queues that the last cycle cut short: others may be told to go for them first.
+    turns: BTreeSet<NodeIx>,
 }
 
 impl Scheduler {
@@ -272,6 +280,7 @@ impl Scheduler {
             spent: BTreeMap::new(),
             reservations: vec![],
             told: BTreeMap::new(),
+            turns: BTreeSet::new(),
         }
     }
 

@@ -92,6 +92,8 @@ pub(super) struct Findings {
     pub(super) recheck_at: Cell<Option<i64>>,
     /// Searches that were refused, for whoever comes after.
     pub(super) refused: Cell<Known>,
+    /// How many candidates were looked at.
+    pub(super) looked: Cell<u32>,
 }
 
 /// What a victim gives up.
@@ -220,13 +222,14 @@ impl Planner<'_> {
             contested,
             displaced_by: self.pending.past.displaced_by,
         };
-        let (victims, spared) = match search(&mut scene, &asking, place) {
-            Ok(plan) => (plan.victims, plan.spared),
+        let (victims, spared, work) = match search(&mut scene, &asking, place) {
+            Ok(plan) => (plan.victims, plan.spared, plan.work),
             Err(refusal) => {
                 self.remember(request, place.matters(), &refusal);
-                (vec![], refusal.spared)
+                (vec![], refusal.spared, refusal.work)
             }
         };
+        self.findings.looked.set(self.findings.looked.get().saturating_add(work.looked).saturating_add(work.moved));
         self.recheck(spared.until);
         victims
     }

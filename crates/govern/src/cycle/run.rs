@@ -18,7 +18,7 @@ use crate::{
 };
 use std::{
     cmp::Reverse,
-    collections::{BTreeMap, BinaryHeap},
+    collections::{BTreeMap, BTreeSet, BinaryHeap},
 };
 
 // The next workload of a queue, and its plan.
@@ -43,6 +43,12 @@ pub(super) struct Run<'s> {
     pub(super) told: u32,
     // It may tell no more to go, and looks for nobody either.
     pub(super) exhausted: bool,
+    // How many candidates all searches of the cycle have looked at.
+    searched: u32,
+    // Queues in which somebody waits for those that were told to go for it.
+    pub(super) promised: BTreeSet<NodeIx>,
+    // Queues that had their turn and were cut short.
+    pub(super) cut: BTreeSet<NodeIx>,
     // Classes of which no more are looked at in this cycle, each as one of it.
     paused: Vec<PendingIx>,
     // By queue: searches that were refused, and after how many changes.
@@ -63,6 +69,8 @@ pub(super) struct Run<'s> {
 impl<'s> Run<'s> {
     pub(super) fn new(scheduler: &'s mut Scheduler, now: i64, floor: &'s mut dyn Floor) -> Self {
         let nodes = scheduler.estate.tree.nodes().count();
+        let told = scheduler.told.keys().filter_map(|place| scheduler.book.get(*place));
+        let promised = told.map(|pending| pending.queue).collect();
         Self {
             usage: scheduler.usage.clone(),
             scheduler,
@@ -72,6 +80,9 @@ impl<'s> Run<'s> {
             taken: BTreeMap::new(),
             told: 0,
             exhausted: false,
+            searched: 0,
+            promised,
+            cut: BTreeSet::new(),
             paused: vec![],
             known: vec![(0, Known::default()); nodes],
             changes: 0,
@@ -148,6 +159,10 @@ impl<'s> Run<'s> {
     fn next(&mut self, queue: NodeIx) {
         let at = queue.0 as usize;
         while self.looked.get(at).is_some_and(|looked| *looked < self.profile().heads_per_queue) {
+            if !self.may_search(queue) && self.is_full(queue) {
+                self.is_cut(queue);
+                return;
+            }
             let Some(pending) = self.scheduler.book.pop(queue) else { return };
             self.looked[at] += 1;
             let Some(found) = self.scheduler.book.get(pending) else { continue };
@@ -178,7 +193,8 @@ impl<'s> Run<'s> {
     // `after`: on what is used once the victims of the cycle are gone, and without them to take again.
     fn plan(&mut self, place: PendingIx, only: Option<&Nominated>, after: bool) -> Option<Plan> {
         let findings = Findings::default();
-        let Self { scheduler, floor, usage, after: gone, taken, now, known, changes, exhausted, .. } = self;
+        let may_search = self.scheduler.book.get(place).is_some_and(|pending| self.may_search(pending.queue));
+        let Self { scheduler, floor, usage, after: gone, taken, now, known, changes, exhausted, searched, .. } = self;
         let usage = if after { gone.as_mut().unwrap_or(usage) } else { usage };
         if after {
             taken.keys().for_each(|victim| scheduler.running.set_aside(*victim, true));
@@ -204,10 +220,12 @@ impl<'s> Run<'s> {
                 .get(&place)
                 .filter(|_| is_preemptor && scheduler.profile.preemptors_first)
                 .map_or(&[], Vec::as_slice),
-            searches: !*exhausted || is_preemptor,
+            searches: may_search || is_preemptor,
             findings: &findings,
         };
         let plan = planner.make(usage, *floor, only);
+        *searched = searched.saturating_add(findings.looked.get());
+        *exhausted |= scheduler.profile.candidates_per_cycle.is_some_and(|most| *searched >= most);
         if let Some(known) = known {
             let Known { quota, place } = findings.refused.get();
             // The least that was refused says most.
@@ -270,6 +288,7 @@ impl<'s> Run<'s> {
             Mode::Preempt if *unsearched => {
                 self.scheduler.book.pause(pending);
                 self.paused.push(pending);
+                self.is_cut(queue);
                 return Some((Requeue::Skipped, Why::OverBudget { until: None }));
             }
             Mode::Preempt if victims.is_empty() => {
@@ -476,6 +495,7 @@ impl<'s> Run<'s> {
             *workload = self.scheduler.running.add(runs(&pending, assignment, self.now));
         }
         self.remember_told();
+        self.scheduler.turns = std::mem::take(&mut self.cut);
         self.keep_quota();
     }
 

@@ -48,6 +48,8 @@ fn measure_cycles(report: &mut Report, shape: &million::Shape) -> Result<(), Str
         resident_kib = resident_kib.max(process::resident_kib(std::process::id()));
     })?;
     report.figure(&name("cycle"), &outcome.cycles_us, "us", Limit::AtMost(CYCLE_US_MAX));
+    report.figure(&name("turnover"), &outcome.turnovers_us, "us", Limit::AtMost(CYCLE_US_MAX));
+    report.figure(&name("rest"), &outcome.rests_us, "us", Limit::None);
     report.figure(&name("fill"), &[outcome.fill_us / 1000], "ms", Limit::None);
     report.figure(&name("resident"), &[resident_kib / 1000], "MB", Limit::AtMost(RESIDENT_MB_MAX));
     Ok(())

@@ -1,5 +1,6 @@
 //! One cycle over a million workloads that wait in a thousand queues, on a floor of ten thousand nodes with eight GPUs each,
-//! after ten thousand of them have changed: in every queue five that ran have ended and five more have come.
+//! after ten thousand of them have changed: in every queue five that waited were taken back and five more have come. Besides
+//! that, the cycle after a turnover: in every queue five that ran have ended and five more have come, so that thousands start.
 //!
 //! The queues own all GPUs in equal parts. Work is of one, two, four or eight GPUs on one node and has one of five priorities,
 //! so that each queue has twenty classes of it and all of them are looked at after a change. Who is told to go is gone once
@@ -60,9 +61,13 @@ pub struct Outcome {
     pub fill_cycles: u64,
     /// How many run then.
     pub running: usize,
-    /// What each cycle after a change took.
+    /// What each cycle took after as many were taken back as came.
     pub cycles_us: Vec<u64>,
-    /// How many workloads each of these cycles admitted, told others to go for, and let wait.
+    /// What each cycle took after as many had ended as came.
+    pub turnovers_us: Vec<u64>,
+    /// What it took each time until nothing more was to be decided.
+    pub rests_us: Vec<u64>,
+    /// How many workloads each of all these cycles admitted, told others to go for, and let wait.
     pub decided: Vec<[usize; 3]>,
 }
 
@@ -90,14 +95,24 @@ pub fn run(
         }
     }
     outcome.running = world.scheduler.running().iter().count();
-    for _ in 0..cycles {
-        world.change(CHANGED / QUEUES);
-        let (took_us, decided) = world.step(clock_us);
-        outcome.cycles_us.push(took_us);
-        outcome.decided.push(decided);
-        rested();
-        // Whoever still can be admitted is, so that each change meets a world at rest.
-        while world.step(clock_us).1[0] > 0 {}
+    let changes: [fn(&mut World, u32); 2] = [World::take_back, World::end];
+    for (change, turnover) in changes.iter().zip([false, true]) {
+        for _ in 0..cycles {
+            for queue in 0..QUEUES {
+                change(&mut world, queue);
+                (0..CHANGED / QUEUES / 2).for_each(|_| world.submit(queue));
+            }
+            let (took_us, counts) = world.step(clock_us);
+            if turnover { &mut outcome.turnovers_us } else { &mut outcome.cycles_us }.push(took_us);
+            outcome.decided.push(counts);
+            rested();
+            // Whoever still can be admitted is, so that each change meets a world at rest.
+            let mut until_rest_us = took_us;
+            while world.scheduler.is_ready() {
+                until_rest_us += world.step(clock_us).0;
+            }
+            outcome.rests_us.push(until_rest_us);
+        }
     }
     Ok(outcome)
 }
@@ -242,6 +257,8 @@ struct World {
     now: i64,
     // Who was told to go, and when it is gone.
     leaving: VecDeque<(i64, WorkloadIx)>,
+    // Who came to each queue, with its number, the last one last.
+    came: Vec<Vec<(PendingIx, u64)>>,
 }
 
 impl World {
@@ -249,7 +266,8 @@ impl World {
         let profile = Profile::own(PreemptionRules::own(shape.fair));
         let scheduler = Scheduler::new(estate(shape.cohorts)?, profile);
         let (nodes, leaving) = (Nodes::new(), VecDeque::new());
-        Ok(Self { scheduler, nodes, cohorts: shape.cohorts, next: 0, now: 1000, leaving })
+        let came = vec![vec![]; QUEUES as usize];
+        Ok(Self { scheduler, nodes, cohorts: shape.cohorts, next: 0, now: 1000, leaving, came })
     }
 
     fn submit(&mut self, queue: u32) {
@@ -261,7 +279,9 @@ impl World {
         let priority = i64::try_from(mixed(number) / 4 % 5).unwrap_or(0);
         let waiting = Waiting { local_usage: 0, priority, queued_at: Some(self.now), identity: u64::from(number) };
         let max_run_s = u32::try_from(100 + mixed(number) / 20 % 10_000).ok();
-        self.scheduler.submit(Pending { max_run_s, ..Pending::new(NodeIx(self.cohorts + queue), waiting, shape) });
+        let pending = Pending { max_run_s, ..Pending::new(NodeIx(self.cohorts + queue), waiting, shape) };
+        let place = self.scheduler.submit(pending);
+        self.came[queue as usize].push((place, u64::from(number)));
     }
 
     // One cycle, a second after the last: how long it took, and what came of it.
@@ -300,18 +320,27 @@ impl World {
         decided
     }
 
-    // In every queue as many end and come, so that as many wait and run as before.
-    fn change(&mut self, of_each: u32) {
-        for queue in 0..QUEUES {
-            let running = self.scheduler.running();
-            let stays = |place: &&WorkloadIx| running.get(**place).is_some_and(|workload| !workload.evicting);
-            let all = running.of_queue(NodeIx(self.cohorts + queue)).iter();
-            let ends: Vec<WorkloadIx> = all.filter(stays).rev().take(of_each as usize / 2).copied().collect();
-            for workload in ends {
-                self.scheduler.end(workload);
-                self.nodes.leave(workload);
+    // Some of a queue that wait are taken back, whoever came last first.
+    fn take_back(&mut self, queue: u32) {
+        let mut left = CHANGED / QUEUES / 2;
+        while let Some((place, number)) = self.came[queue as usize].pop().filter(|_| left > 0) {
+            if self.scheduler.book().get(place).is_some_and(|pending| pending.waiting.identity == number) {
+                self.scheduler.cancel(place);
+                left -= 1;
             }
-            (0..of_each - of_each / 2).for_each(|_| self.submit(queue));
+        }
+    }
+
+    // Some of a queue that run end, whoever started last first.
+    fn end(&mut self, queue: u32) {
+        let running = self.scheduler.running();
+        let stays = |place: &&WorkloadIx| running.get(**place).is_some_and(|workload| !workload.evicting);
+        let all = running.of_queue(NodeIx(self.cohorts + queue)).iter();
+        let ends: Vec<WorkloadIx> =
+            all.filter(stays).rev().take(CHANGED as usize / QUEUES as usize / 2).copied().collect();
+        for workload in ends {
+            self.scheduler.end(workload);
+            self.nodes.leave(workload);
         }
     }
 }
