@@ -220,7 +220,8 @@ impl<'s> Run<'s> {
                 .get(&place)
                 .filter(|_| is_preemptor && scheduler.profile.preemptors_first)
                 .map_or(&[], Vec::as_slice),
-            searches: may_search || is_preemptor,
+            // Whoever was searched for already may be searched for again.
+            searches: may_search || is_preemptor || only.is_some(),
             findings: &findings,
         };
         let plan = planner.make(usage, *floor, only);

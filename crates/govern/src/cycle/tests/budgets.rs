@@ -85,6 +85,44 @@ fn a_cycle_tells_only_so_many_to_go() {
 }
 
 #[test]
+fn a_cycle_searches_only_so_long_and_every_queue_has_its_turn() {
+    let owner = Q { nominal: 2, reclaim: Takes::Any, ..Q::default() };
+    let rules = PreemptionRules { run_s_min: 0, ..PreemptionRules::own(None) };
+    let profile = Profile { candidates_per_cycle: Some(1), ..Profile::own(rules) };
+    let mut scheduler = scheduler(&[owner, owner, owner, Q::default()], profile);
+    for identity in 0..3 {
+        start(&mut scheduler, 4, identity, 0, 2);
+    }
+    let places = [1, 2, 3].map(|queue| submit(&mut scheduler, queue, u64::from(10 + queue), 9 - i64::from(queue), 2));
+    let mut served: Vec<Vec<PendingIx>> = vec![];
+    while served.len() < 4 {
+        let decisions = scheduler.step(1000, &mut AnyFloor);
+        let found = places.iter().filter(|place| {
+            decisions.iter().any(|decision| {
+                let Verdict::Preempting { victims, .. } = &decision.verdict else { return false };
+                decision.pending == **place && victims.iter().any(|victim| victim.stops_at.is_some())
+            })
+        });
+        served.push(found.copied().collect());
+    }
+    assert!(served.iter().all(|cycle| cycle.len() <= 1), "{served:?}");
+    assert_eq!(served.concat(), places);
+}
+
+#[test]
+fn whoever_needs_nobody_to_go_waits_for_nobodys_turn() {
+    let owner = Q { nominal: 2, reclaim: Takes::Any, ..Q::default() };
+    let profile = Profile { candidates_per_cycle: Some(0), ..Profile::own(PreemptionRules::own(None)) };
+    let mut scheduler = scheduler(&[owner, owner, Q::default()], profile);
+    start(&mut scheduler, 3, 1, 0, 3);
+    submit(&mut scheduler, 1, 2, 9, 2);
+    let small = submit(&mut scheduler, 2, 3, 0, 1);
+    let decisions = scheduler.step(1000, &mut AnyFloor);
+    let admitted = |one: &Decision| one.pending == small && matches!(one.verdict, Verdict::Admitted { .. });
+    assert!(decisions.iter().any(admitted), "{decisions:?}");
+}
+
+#[test]
 fn a_queue_tells_only_so_many_to_go_in_so_long() {
     let most = Some(Most { count: 1, window_s: 100 });
     let profile = Profile { evictions_per_queue: most, ..Profile::own(PreemptionRules::own(None)) };

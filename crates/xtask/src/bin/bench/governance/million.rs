@@ -65,7 +65,7 @@ pub struct Outcome {
     pub cycles_us: Vec<u64>,
     /// What each cycle took after as many had ended as came.
     pub turnovers_us: Vec<u64>,
-    /// What it took each time until nothing more was to be decided.
+    /// What it took each time until nobody more was admitted.
     pub rests_us: Vec<u64>,
     /// How many workloads each of all these cycles admitted, told others to go for, and let wait.
     pub decided: Vec<[usize; 3]>,
@@ -107,9 +107,11 @@ pub fn run(
             outcome.decided.push(counts);
             rested();
             // Whoever still can be admitted is, so that each change meets a world at rest.
-            let mut until_rest_us = took_us;
-            while world.scheduler.is_ready() {
-                until_rest_us += world.step(clock_us).0;
+            let (mut until_rest_us, mut admits) = (took_us, true);
+            while admits {
+                let (more_us, counts) = world.step(clock_us);
+                until_rest_us += more_us;
+                admits = counts[0] > 0;
             }
             outcome.rests_us.push(until_rest_us);
         }
