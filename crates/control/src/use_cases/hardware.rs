@@ -2,7 +2,7 @@
 //! the launch comes in: each flavor of it with what would be bought there is kept with the workload, and which of them it
 //! is to be is for the queue to say.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, btree_map::Entry};
 
 use api::{Code, Problem, allocation::AllocationLaunchBody};
 use model::{
@@ -103,16 +103,13 @@ fn choices_of(
         if lab::launch(ctx.config.lab, model).is_err() {
             continue;
         }
-        if !sold.contains_key(&model) {
+        if let Entry::Vacant(first) = sold.entry(model) {
             let mut all = skus::for_sale(ctx.tx, model, SKUS_MAX)?;
             all.retain(|sku| {
                 sku.shape == CapacityShape::GpuSlice && sku.terms.gpu_counts.contains(&body.gpu_count.get())
             });
-            let cheapest = all.into_iter().min_by(|a, b| {
-                let key = |sku: &SkuRow| (sku.terms.price_micros_per_gpu_hour, sku.slug.clone());
-                key(a).cmp(&key(b))
-            });
-            sold.insert(model, cheapest);
+            let price = |sku: &SkuRow| (sku.terms.price_micros_per_gpu_hour, sku.slug.clone());
+            first.insert(all.into_iter().min_by_key(price));
         }
         choices.extend(sold.get(&model).cloned().flatten().map(|sku| (flavor.slug, sku)));
     }

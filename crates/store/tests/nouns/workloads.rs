@@ -6,7 +6,7 @@ use model::allocation::{AllocationTerms, Desired, State as Member};
 use model::governance::{Identity, Kind};
 use model::sku::CapacityShape;
 use model::workload::{IfUnavailable, PreemptionRule, State};
-use model::{PreemptionId, WorkloadId};
+use model::{PreemptionId, Timestamp, WorkloadId};
 use serde_json::Value;
 use store::allocations::{self, AllocationNew};
 use store::preemptions::{self, PreemptionNew};
@@ -62,6 +62,11 @@ pub fn submitted(db: &Db, site: &Site, members: i64, priority: i64) -> WorkloadI
     })
     .unwrap();
     id
+}
+
+fn returning(due: Timestamp) -> Returning<'static> {
+    let recent = Recent { stops: 1, since: Some(due), displaced_by: None };
+    Returning { due: Some(due), recent, reason: Some("preempted") }
 }
 
 fn row(db: &Db, id: &WorkloadId) -> WorkloadRow {
@@ -192,14 +197,12 @@ fn a_workload_that_had_to_go_keeps_its_place_and_its_owner_is_told_why() {
             preemptions::stopped(tx, &preemption, stamp.now)?;
             preemptions::gone(tx, &preemption, stamp.now)?;
             assert_eq!(preemptions::gone(tx, &preemption, stamp.now), Err(StoreError::StaleVersion), "over is over");
-            let recent = Recent { stops: 1, since: Some(due), displaced_by: None };
-            let returning = Returning { due: Some(due), recent, reason: Some("preempted") };
-            workloads::requeue(tx, stamp, &stopping, &returning)
+            workloads::requeue(tx, stamp, &stopping, &returning(due))
         })
         .unwrap();
         let again = row(&db, &id);
         assert_eq!((again.state, again.stops, again.due), (State::Queued, 1, Some(due)));
-        assert_eq!(again.recent, Recent { stops: 1, since: Some(due), displaced_by: None });
+        assert_eq!(again.recent, returning(due).recent);
         assert_eq!((again.queued, again.flavor, again.admitted, again.borrowed_gpus), (waiting.queued, None, None, 0));
         assert_eq!(
             read(&db, {
