@@ -342,9 +342,14 @@ impl Scheduler {
         shape.and_then(|shape| self.shapes.get(shape)).map_or(&[], |pod_sets| pod_sets)
     }
 
+    /// Lets back into line whoever the events since the last cycle may help, and whose time has come. Nothing is decided.
+    pub fn time_passes(&mut self, now: i64) {
+        self.wake(now);
+    }
+
     /// One cycle, at this time in seconds.
     pub fn step(&mut self, now: i64, floor: &mut dyn Floor) -> Vec<Decision> {
-        self.wake(now);
+        self.time_passes(now);
         run::Run::new(self, now, floor).go()
     }
 }

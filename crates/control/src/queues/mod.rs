@@ -639,6 +639,7 @@ impl Governor {
         }
         let place = *self.waiting.get(id)?;
         self.count_usage(now);
+        self.scheduler.time_passes(seconds(now));
         let Ahead { next, starts } = {
             let mut floor = PictureFloor::new(snapshot, &self.known);
             explain::ahead(&self.scheduler, seconds(now), CYCLES_AHEAD_MAX, &mut floor)

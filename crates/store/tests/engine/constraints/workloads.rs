@@ -10,6 +10,9 @@ const WORK: &str = "INSERT INTO workloads (id, tenant_id, project_id, name, loca
 const ADMITTED: &str = "UPDATE workloads SET state = 'admitted', flavor = 'fast', admitted_us = 0";
 const TOLD: &str = "INSERT INTO preemptions (id, workload_id, by_workload_id, rule, notice_s, grace_s, noticed_us, stop_us, body) VALUES ('z1', 'y1', 'y2', 'reclaim', 0, 0, 5, 5, '{}')";
 
+const RUN: &str = "INSERT INTO workload_runs (workload_id, project_id, local_queue, queue, flavor, gpus, from_us, to_us) VALUES ('y1', 'p1', 'mine', 'main', 'fast', 2, 5, 9)";
+
+const RAN: &[&str] = &[FLAVOR, QUEUE, LOCAL, WORK, RUN];
 const WAITING: &[&str] = &[FLAVOR, QUEUE, LOCAL, WORK];
 const HOLDING: &[&str] = &[FLAVOR, QUEUE, LOCAL, WORK, ADMITTED];
 const GOING: &[&str] = &[FLAVOR, QUEUE, LOCAL, WORK, TOLD];
@@ -56,4 +59,15 @@ pub(super) const CASES: &[Case] = &[
     after(GOING, "grace below nothing", Check, "UPDATE preemptions SET grace_s = -1"),
     after(GOING, "stopped before it was told", Check, "UPDATE preemptions SET stop_us = 4"),
     after(GOING, "gone and never stopped", Check, "UPDATE preemptions SET gone_us = 9"),
+    after(WAITING, "stopped of late less than never", Check, "UPDATE workloads SET recent_stops = -1"),
+    after(WAITING, "displaced by nobody", Reference, "UPDATE workloads SET displaced_by = 'zz'"),
+    after(RAN, "a run of no workload", Reference, "UPDATE workload_runs SET workload_id = 'zz'"),
+    after(RAN, "a run without GPUs", Check, "UPDATE workload_runs SET gpus = 0"),
+    after(RAN, "a run that ends before it begins", Check, "UPDATE workload_runs SET to_us = 4"),
+    after(
+        RAN,
+        "two runs of one workload at once",
+        Unique("workload_runs_pkey"),
+        "INSERT INTO workload_runs (workload_id, project_id, local_queue, queue, flavor, gpus, from_us, to_us) VALUES ('y1', 'p1', 'mine', 'main', 'fast', 1, 5, 8)",
+    ),
 ];
