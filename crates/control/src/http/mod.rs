@@ -9,6 +9,7 @@ mod feed;
 mod guests;
 mod limits;
 mod outside;
+mod portal;
 mod service;
 mod stream;
 mod upload;
@@ -60,6 +61,8 @@ pub struct HttpConfig {
     pub head_poll: Duration,
     /// How long open requests may take to end when the server stops.
     pub drain: Duration,
+    /// The files of the portal; none where it was not built.
+    pub portal: &'static [::portal::File],
 }
 
 impl HttpConfig {
@@ -78,6 +81,7 @@ impl HttpConfig {
             heartbeat: Duration::from_secs(15),
             head_poll: Duration::from_millis(500),
             drain: Duration::from_secs(10),
+            portal: ::portal::files(),
         }
     }
 }

@@ -18,6 +18,7 @@ use super::{
     HttpConfig, Parts, guests,
     limits::{Left, Rates},
     outside::{self, Page},
+    portal::Portal,
     stream, upload,
     wire::Phase,
 };
@@ -36,6 +37,7 @@ pub(super) struct Service {
     heartbeat: Duration,
     stall: Duration,
     pages: outside::Pages,
+    portal: Portal,
 }
 
 /// What a request is counted as.
@@ -50,7 +52,7 @@ struct Counts {
 impl Service {
     pub(super) fn new(config: &HttpConfig, parts: Parts, rates: Arc<Rates>, stopping: watch::Receiver<bool>) -> Self {
         let (arrival, heartbeat, stall) = (config.arrival, config.heartbeat, config.stall);
-        Self { parts, rates, stopping, arrival, heartbeat, stall, pages: outside::Pages::default() }
+        Self { parts, rates, stopping, arrival, heartbeat, stall, pages: outside::Pages::default(), portal: Portal::new(config.portal) }
     }
 
     pub(super) async fn answer(
@@ -101,9 +103,9 @@ impl Service {
             return self.refuse(problem, unread(request)).await;
         }
         let (method, path) = (request.method().clone(), request.uri().path().to_owned());
-        if let Some(page) = self.pages.find(&path) {
+        if let Some(answer) = self.beside(&method, &path, request.headers()).await {
             counts.operation = "page";
-            return self.page(page, &method).await;
+            return answer;
         }
         if let Some(found) = self.parts.door.operation_of(method.as_str(), &path) {
             counts.operation = found.id;
@@ -256,6 +258,18 @@ impl Service {
             // Whoever was late once is not waited for again.
             Err(problem) if problem.code == Code::BodyTooLarge => Err((problem, Some(incoming))),
             Err(problem) => Err((problem, None)),
+        }
+    }
+
+    /// What is served beside the API: documents first, then the portal.
+    async fn beside(&self, method: &http::Method, path: &str, headers: &HeaderMap) -> Option<Answer> {
+        match self.pages.find(path) {
+            None => self.portal.answer(method, path, headers),
+            Some(Page::Start) => match self.portal.answer(method, path, headers) {
+                Some(answer) => Some(answer),
+                None => Some(self.page(Page::Start, method).await),
+            },
+            Some(page) => Some(self.page(page, method).await),
         }
     }
 
@@ -424,11 +438,10 @@ fn secure(headers: &mut HeaderMap) {
         (header::X_FRAME_OPTIONS, "DENY"),
         (header::REFERRER_POLICY, "no-referrer"),
         (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
+        (header::CACHE_CONTROL, "no-store"),
     ] {
-        headers.insert(name, HeaderValue::from_static(value));
-    }
-    if !headers.contains_key(header::CACHE_CONTROL) {
-        headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+        // What serves pages of its own knows better what they need.
+        headers.entry(name).or_insert(HeaderValue::from_static(value));
     }
 }
 

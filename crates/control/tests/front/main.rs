@@ -13,6 +13,7 @@ mod ingress;
 mod lists;
 mod nasty;
 mod placement;
+mod portal;
 mod refusals;
 mod runtime;
 mod sockets;
