@@ -2,7 +2,10 @@
 
 use std::{convert::Infallible, io::ErrorKind, net::SocketAddr, panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
-use api::{Code, Problem, headers as names, limits};
+use api::{
+    Code, Endpoint as _, Problem, headers as names, limits,
+    session::{SessionCreate, SessionOidcStart},
+};
 use bytes::Bytes;
 use futures::FutureExt as _;
 use http::{HeaderMap, HeaderName, HeaderValue, header};
@@ -16,7 +19,7 @@ use tracing::Instrument as _;
 
 use super::{
     HttpConfig, Parts, guests,
-    limits::{Left, Rates},
+    limits::{Left, Noted, Rates},
     outside::{self, Page},
     portal::Portal,
     stream, upload,
@@ -25,7 +28,9 @@ use super::{
 use crate::{
     authz::token::Secret,
     front_door::{FrontDoor, Headers, Request, Response, StreamStart, internal},
+    sign_in::CALLBACK,
 };
+use store::Tx;
 
 pub(super) type Answer = hyper::Response<BoxBody<Bytes, Infallible>>;
 
@@ -38,7 +43,11 @@ pub(super) struct Service {
     stall: Duration,
     pages: outside::Pages,
     portal: Portal,
+    noted: Noted,
 }
+
+/// Operations that are a try to sign in.
+const SIGN_INS: [&str; 2] = [SessionCreate::OPERATION.id, SessionOidcStart::OPERATION.id];
 
 /// What a request is counted as.
 struct Counts {
@@ -52,7 +61,7 @@ struct Counts {
 impl Service {
     pub(super) fn new(config: &HttpConfig, parts: Parts, rates: Arc<Rates>, stopping: watch::Receiver<bool>) -> Self {
         let (arrival, heartbeat, stall) = (config.arrival, config.heartbeat, config.stall);
-        Self { parts, rates, stopping, arrival, heartbeat, stall, pages: outside::Pages::default(), portal: Portal::new(config.portal) }
+        Self { parts, rates, stopping, arrival, heartbeat, stall, pages: outside::Pages::default(), portal: Portal::new(config.portal), noted: Noted::default() }
     }
 
     pub(super) async fn answer(
@@ -111,14 +120,22 @@ impl Service {
             counts.operation = found.id;
             counts.changes = found.is_mutating();
         }
-        let token = FrontDoor::token_of(&headers);
+        let token = FrontDoor::credential_of(&headers);
         let token_hash = token.as_ref().map(Secret::hash);
-        match self.rates.take(token_hash.as_ref(), peer.ip()) {
+        let returns = path == CALLBACK && method == http::Method::GET;
+        let signs_in = returns || SIGN_INS.contains(&counts.operation);
+        let taken = if signs_in { self.rates.sign_in(peer.ip()) } else { self.rates.take(token_hash.as_ref(), peer.ip()) };
+        match taken {
             Ok(left) => counts.limit = Some(left),
             Err((problem, left)) => {
                 counts.limit = Some(left);
                 return self.refuse(problem, unread(request)).await;
             }
+        }
+        if returns {
+            counts.operation = "sign_in_return";
+            let query = request.uri().query().unwrap_or_default();
+            return self.signed_in(query, &headers, request.headers(), request_id).await;
         }
         let query = request.uri().query().map(str::to_owned);
         let upgrade = guests::upgrade_of(&mut request);
@@ -138,13 +155,38 @@ impl Service {
             Ok(request) => request,
             Err((problem, unread)) => return self.refuse(problem, unread).await,
         };
+        self.make_ready(counts.operation).await;
         let response = self.parts.door.serve(&self.parts.db, request).await;
-        if let Some(hash) = &token_hash
+        if let Some(hash) = token_hash.as_ref().filter(|_| !signs_in)
             && let Some(left) = self.rates.learn(hash, response.status != 401)
         {
             counts.limit = Some(left);
         }
+        self.seen(token.as_ref(), response.status != 401).await;
         self.given(response, token, upgrade, counts).await
+    }
+
+    /// Asks the identity provider about itself before a transaction needs to know it.
+    async fn make_ready(&self, operation: &str) {
+        if operation == SessionOidcStart::OPERATION.id
+            && let Some(oidc) = &self.parts.door.config().sign_in.oidc
+        {
+            oidc.make_ready(self.parts.door.ports()).await;
+        }
+    }
+
+    /// Notes now and then that a session is used, so that it does not end for want of it.
+    async fn seen(&self, credential: Option<&Secret>, good: bool) {
+        let Some(session) = credential.filter(|secret| good && secret.is_session()) else { return };
+        let (hash, now) = (session.hash(), self.parts.door.ports().now());
+        if !self.noted.due(&hash, now) {
+            return;
+        }
+        let noting = self.parts.db.write_async(move |tx: &mut Tx<'_>| store::sessions::seen(tx, &hash, now)).await;
+        if let Err(error) = noting {
+            // The session ends a little earlier than it might; nothing else depends on it.
+            tracing::warn!(%error, "that a session is used could not be noted");
+        }
     }
 
     /// The answer of the door as one of HTTP, with what it needs of the connection.
@@ -392,7 +434,11 @@ fn read_headers(map: &HeaderMap) -> Headers {
     let mut headers = Headers::default();
     for name in Headers::NAMES {
         for value in map.get_all(*name) {
-            headers.set(name, value.to_str().ok());
+            match *name {
+                // Other programs of this host have cookies too, and write into them what they like.
+                "cookie" => headers.set(name, Some(&String::from_utf8_lossy(value.as_bytes()))),
+                name => headers.set(name, value.to_str().ok()),
+            }
         }
     }
     headers

@@ -19,6 +19,7 @@ mod operators;
 mod placement;
 mod platform;
 mod service_accounts;
+mod sessions;
 mod slot_profiles;
 mod ssh_keys;
 mod streams;
@@ -65,6 +66,7 @@ pub(crate) fn routes() -> Vec<Route> {
         supply::routes(),
         ingress::routes(),
         governance::routes(),
+        sessions::routes(),
     ]
     .into_iter()
     .flatten()
