@@ -223,6 +223,8 @@ def deepen_body(case):
         # Fields that fit each other and their project do not come about by chance.
         case.path_parameters["project_id"] = KNOWN["launch"]["project_id"]
         case.body = {**KNOWN["launch"]["body"], "name": case.body["name"]}
+    if operation_id(case) == "session_create" and dice.random() < 0.7:
+        case.body["token"] = os.environ["GPUAAS_TOKEN"]
     if operation_id(case) == "ssh_key_create" and dice.random() < 0.5:
         case.body["public_key"] = public_key()
     if operation_id(case) == "allocation_extend" and dice.random() < 0.7:

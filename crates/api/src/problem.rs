@@ -146,7 +146,7 @@ problem_codes! {
     StoreUnavailable = "store_unavailable", 503, "The store cannot be reached", retryable: true;
     /// The commit may or may not have happened.
     OutcomeUnknown = "outcome_unknown", 503, "Whether the change was made is not known", retryable: true;
-    /// The identity provider cannot be reached, or there is none.
+    /// The identity provider cannot be reached.
     SignInUnavailable = "sign_in_unavailable", 503, "Signing in through the identity provider does not work now", retryable: true;
     /// The host did not open the way to its guest.
     GuestUnreachable = "guest_unreachable", 504, "The guest cannot be reached", retryable: true;

@@ -93,7 +93,7 @@ endpoints! {
     /// Sign in with a token; the session comes as a cookie.
     SessionCreate = "session_create", Post "/api/v1/session", "sessions", SelfManage { body: SessionCreateBody, answer: Ok SessionView, public: true, problems: [Unauthenticated, TokenExpired, TokenRevoked, CsrfRefused] }
     /// Begin to sign in through the identity provider.
-    SessionOidcStart = "session_oidc_start", Post "/api/v1/session/oidc", "sessions", SelfManage { body: OidcStartBody, answer: Ok OidcStartView, reads_only: true, public: true, problems: [SignInUnavailable, CsrfRefused] }
+    SessionOidcStart = "session_oidc_start", Post "/api/v1/session/oidc", "sessions", SelfManage { body: OidcStartBody, answer: Ok OidcStartView, reads_only: true, public: true, problems: [NotFound, SignInUnavailable, CsrfRefused] }
     /// Show the session of the request's cookie.
     SessionShow = "session_show", Get "/api/v1/session", "sessions", SelfRead { answer: Ok SessionView, problems: [NotFound] }
     /// Sign out: end the session of the request's cookie.

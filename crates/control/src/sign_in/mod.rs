@@ -61,7 +61,7 @@ pub(crate) enum Way {
 
 /// There is no identity provider here.
 pub(crate) fn no_provider() -> Problem {
-    Problem::new(Code::SignInUnavailable, "No identity provider is set up here. Sign in with a token.")
+    Problem::new(Code::NotFound, "No identity provider is set up here. Sign in with a token.")
 }
 
 /// Opens a session for somebody who has shown who they are, and writes down that it was opened. The session ends with the
