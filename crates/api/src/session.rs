@@ -9,7 +9,10 @@ use crate::{
     endpoints,
     identity::WhoamiView,
 };
-use model::{SessionId, Timestamp, text::{SitePath, TokenSecret}};
+use model::{
+    SessionId, Timestamp,
+    text::{SitePath, TokenSecret},
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

@@ -12,9 +12,9 @@ use std::{sync::Arc, time::Duration};
 
 use model::Timestamp;
 use store::{
-    Db, StoreError, certificates, idempotency, sessions,
+    Db, StoreError, certificates, idempotency,
     living::{self, Living as Table},
-    wipe_overrides,
+    sessions, wipe_overrides,
 };
 
 use crate::{

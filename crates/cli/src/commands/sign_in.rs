@@ -88,7 +88,7 @@ mod tests {
         let file = folder.path().join("rules.yaml");
         std::fs::write(&file, rules).unwrap();
         let file = file.to_str().unwrap();
-        let line = ["gpuaas"].iter().chain(arguments).map(|word| if *word == "RULES" { file } else { word });
+        let line = ["gpuaas"].iter().chain(arguments).map(|word| if *word == "RULES" { file } else { *word });
         Line::try_parse_from(line).unwrap().sign_in.ways()
     }
 
@@ -108,7 +108,8 @@ mod tests {
     fn a_provider_needs_rules_that_can_be_read() {
         assert!(ways(GOOD, &PROVIDER).unwrap().oidc.is_some());
         assert!(ways("", &[]).unwrap().oidc.is_none());
-        for bad in ["rules:\n- group: ops\n", "rules:\n- grup: ops\n  operator: platform_operator\n", "{}", "rules: 7"] {
+        for bad in ["rules:\n- group: ops\n", "rules:\n- grup: ops\n  operator: platform_operator\n", "{}", "rules: 7"]
+        {
             assert!(matches!(ways(bad, &PROVIDER), Err(Failure::Usage(_))), "{bad}");
         }
     }

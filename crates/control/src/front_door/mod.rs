@@ -24,7 +24,10 @@ mod stranger;
 use std::sync::Arc;
 
 use api::{
-    Code, Endpoint as _, Operation, Problem, image::{ImagePath, ImageUpload}, supply::NodeRevokeIdentity, timeline::TimelinePage,
+    Code, Endpoint as _, Operation, Problem,
+    image::{ImagePath, ImageUpload},
+    supply::NodeRevokeIdentity,
+    timeline::TimelinePage,
 };
 use model::{AllocationId, StreamId, image::ImageSpec, stream::StreamEnding};
 use store::{Db, StoreError, Tx};

@@ -1,7 +1,7 @@
 //! What a use case sees of somebody who has not shown who they are. There is no caller here and nothing that asks for a
 //! right: such a use case says what everybody may know, or lets somebody in who proves who they are.
 
-use model::Timestamp;
+use api::Operation;
 use store::{Stamp, Tx};
 
 use super::{
@@ -12,7 +12,6 @@ use super::{
     routes::Run,
 };
 use crate::Ports;
-use api::Operation;
 
 /// One request of anybody inside its transaction.
 pub struct Stranger<'a, 't> {
@@ -27,13 +26,6 @@ pub struct Stranger<'a, 't> {
     /// The address that it came from.
     pub from: &'a str,
     pub(crate) ports: &'a Ports,
-}
-
-impl Stranger<'_, '_> {
-    /// The moment of the request.
-    pub fn now(&self) -> Timestamp {
-        self.stamp.now
-    }
 }
 
 /// One call of an operation that is for anybody, to be run inside a transaction.

@@ -95,8 +95,11 @@ fn refusal(problem: &Problem, as_page: bool) -> Answer {
          <p>{detail}</p><ul><li><a href=\"/\">Back to sign in</a></li>\
          <li><a href=\"/docs/errors/{code}\">What <code>{code}</code> means</a></li></ul></main></div></body></html>\n"
     );
-    let mut answer =
-        plain(Response { content_type: "text/html; charset=utf-8", body: html.into_bytes(), ..Response::empty(problem.status) });
+    let mut answer = plain(Response {
+        content_type: "text/html; charset=utf-8",
+        body: html.into_bytes(),
+        ..Response::empty(problem.status)
+    });
     *answer.status_mut() = StatusCode::from_u16(problem.status).unwrap_or(StatusCode::FORBIDDEN);
     answer
 }

@@ -235,7 +235,8 @@ mod tests {
 
     #[test]
     fn an_allowance_runs_out_and_says_when_to_come_back() {
-        let rates = Rates::new(Rate { requests: 2, window_s: 3600 }, Rate { requests: 9, window_s: 60 }, Rate::default());
+        let rates =
+            Rates::new(Rate { requests: 2, window_s: 3600 }, Rate { requests: 9, window_s: 60 }, Rate::default());
         let (me, other, here) = ("a".to_owned(), "b".to_owned(), "127.0.0.1".parse().unwrap());
         assert_eq!(rates.take(Some(&me), here).unwrap().policy, "\"default\";q=9;w=60", "not known yet");
         assert_eq!(rates.learn(&me, true).unwrap().left, "\"default\";r=1;t=1800");

@@ -4,12 +4,12 @@
 //! Files whose names change with what is in them are kept for ever by browsers; everything else is asked for again and
 //! compared by its entity tag. The policy on every answer lets the page load what comes from here and nothing else.
 
-use std::{collections::BTreeMap, convert::Infallible};
+use std::collections::BTreeMap;
 
 use api::headers as names;
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
-use http_body_util::{BodyExt as _, Full};
+use http_body_util::{Full, combinators::BoxBody};
 use portal::File;
 use sha2::{Digest as _, Sha256};
 
@@ -53,17 +53,13 @@ impl Portal {
         let tag = tag.as_ref().map(|tag| format!("\"{tag}{}\"", if gzip.is_some() { "-gzip" } else { "" }));
         let known = tag.as_deref().is_some_and(|tag| has_already(headers, tag));
         let body = if known { &[] } else { gzip.unwrap_or(file.plain) };
-        let mut answer = hyper::Response::new(Full::new(Bytes::from_static(body)).map_err(never).boxed());
+        let mut answer = hyper::Response::new(BoxBody::new(Full::new(Bytes::from_static(body))));
         if known {
             *answer.status_mut() = StatusCode::NOT_MODIFIED;
         }
         describe(answer.headers_mut(), file, tag.as_deref(), gzip.is_some() && !known);
         Some(answer)
     }
-}
-
-fn never(never: Infallible) -> Infallible {
-    never
 }
 
 fn describe(headers: &mut HeaderMap, file: &File, tag: Option<&str>, compressed: bool) {

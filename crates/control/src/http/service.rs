@@ -61,7 +61,17 @@ struct Counts {
 impl Service {
     pub(super) fn new(config: &HttpConfig, parts: Parts, rates: Arc<Rates>, stopping: watch::Receiver<bool>) -> Self {
         let (arrival, heartbeat, stall) = (config.arrival, config.heartbeat, config.stall);
-        Self { parts, rates, stopping, arrival, heartbeat, stall, pages: outside::Pages::default(), portal: Portal::new(config.portal), noted: Noted::default() }
+        Self {
+            parts,
+            rates,
+            stopping,
+            arrival,
+            heartbeat,
+            stall,
+            pages: outside::Pages::default(),
+            portal: Portal::new(config.portal),
+            noted: Noted::default(),
+        }
     }
 
     pub(super) async fn answer(
@@ -124,7 +134,8 @@ impl Service {
         let token_hash = token.as_ref().map(Secret::hash);
         let returns = path == CALLBACK && method == http::Method::GET;
         let signs_in = returns || SIGN_INS.contains(&counts.operation);
-        let taken = if signs_in { self.rates.sign_in(peer.ip()) } else { self.rates.take(token_hash.as_ref(), peer.ip()) };
+        let taken =
+            if signs_in { self.rates.sign_in(peer.ip()) } else { self.rates.take(token_hash.as_ref(), peer.ip()) };
         match taken {
             Ok(left) => counts.limit = Some(left),
             Err((problem, left)) => {

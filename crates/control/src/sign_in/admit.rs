@@ -67,7 +67,8 @@ pub(crate) fn admit(
 }
 
 fn nothing_open() -> Problem {
-    let detail = "The identity provider knows you, but none of your groups has a role here, and nobody made you a member.";
+    let detail =
+        "The identity provider knows you, but none of your groups has a role here, and nobody made you a member.";
     Problem::new(Code::SignInRefused, detail)
 }
 
@@ -114,8 +115,7 @@ fn new_person(
     let id = PrincipalId::from_parts(stamp.now, stamp.bits());
     // Never an address that nobody vouched for, nor anything that looks like one.
     let name = claims.email.as_ref().map_or_else(|| format!("{issuer}#{subject}"), ToString::to_string);
-    let new =
-        PrincipalNew { id: &id, kind: PrincipalKind::User, name: &name, tenant_id: None, platform_role: None };
+    let new = PrincipalNew { id: &id, kind: PrincipalKind::User, name: &name, tenant_id: None, platform_role: None };
     principals::insert(tx, stamp, new)?;
     Ok(principals::get(tx, &id)?.ok_or_else(internal)?)
 }

@@ -198,20 +198,15 @@ impl Claims {
         };
         // Whoever says the address must be the one who says that it is theirs.
         let mut sources = [Some(token), more].into_iter().flatten();
-        let vouched = sources.find(|source| source["email"].is_string() && source["email_verified"] == Value::Bool(true));
+        let vouched =
+            sources.find(|source| source["email"].is_string() && source["email_verified"] == Value::Bool(true));
         let email = vouched.and_then(|source| source["email"].as_str()?.to_ascii_lowercase().parse().ok());
         let groups = match said(groups_claim) {
             Value::String(one) => BTreeSet::from([one]),
-            Value::Array(all) => {
-                all.iter().filter_map(Value::as_str).take(GROUPS_MAX).map(str::to_owned).collect()
-            }
+            Value::Array(all) => all.iter().filter_map(Value::as_str).take(GROUPS_MAX).map(str::to_owned).collect(),
             _ => BTreeSet::new(),
         };
-        Self {
-            subject: token["sub"].as_str().unwrap_or_default().to_owned(),
-            email,
-            groups,
-        }
+        Self { subject: token["sub"].as_str().unwrap_or_default().to_owned(), email, groups }
     }
 }
 

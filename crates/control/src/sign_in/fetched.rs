@@ -185,9 +185,8 @@ impl Fetched {
             None => request,
         };
         match answered(request).await? {
-            (StatusCode::OK, body) => {
-                serde_json::from_slice(&body).map_err(|error| Silent(format!("{address} is not as it should be: {error}")))
-            }
+            (StatusCode::OK, body) => serde_json::from_slice(&body)
+                .map_err(|error| Silent(format!("{address} is not as it should be: {error}"))),
             (status, _) => Err(Silent(format!("{address} answers {status}"))),
         }
     }
@@ -211,7 +210,10 @@ impl Fetched {
                 request = request.header(header::AUTHORIZATION, format!("Basic {pair}"));
             }
             Some(secret) => {
-                form.push_str(&format!("&{}", encoded(&[("client_id", &settings.client_id), ("client_secret", secret)])));
+                form.push_str(&format!(
+                    "&{}",
+                    encoded(&[("client_id", &settings.client_id), ("client_secret", secret)])
+                ));
             }
             None => form.push_str(&format!("&{}", encoded(&[("client_id", &settings.client_id)]))),
         }

@@ -2,8 +2,8 @@
 //! get a session, which is a secret in a cookie that stands for a token.
 //!
 //! The provider is asked over the network, so nothing of that happens inside a transaction: what it says is fetched and
-//! checked first ([`Oidc`]), and one transaction then finds or makes the person, brings their roles to what the rules give
-//! and opens the session ([`admit`]).
+//! checked first, and one transaction then finds or makes the person, brings their roles to what the rules give
+//! and opens the session.
 
 mod admit;
 mod claims;

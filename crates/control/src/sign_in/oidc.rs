@@ -8,7 +8,10 @@ use std::sync::Arc;
 
 use api::{Code, Problem};
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
-use model::{Timestamp, text::{DisplayName, SitePath}};
+use model::{
+    Timestamp,
+    text::{DisplayName, SitePath},
+};
 use reqwest::StatusCode;
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
@@ -61,7 +64,7 @@ pub enum BadOidc {
     #[error("an identity provider needs to know where to send browsers back to: say the site's public address")]
     NoSite,
     /// Its name.
-    #[error("`{0}` is not a name for people to read: expected 1 to {NAME_MAX} printable characters")]
+    #[error("`{0}` is not a name for people to read: expected 1 to 60 printable characters")]
     Name(String),
     /// The rules.
     #[error(transparent)]
@@ -157,14 +160,10 @@ impl Oidc {
         let mut secret = [0u8; 32];
         ports.entropy.fill(&mut secret);
         let path = return_to.map_or("/", SitePath::as_str);
-        let cookie = format!(
-            "{}.{}.{}",
-            URL_SAFE_NO_PAD.encode(secret),
-            now.as_micros(),
-            URL_SAFE_NO_PAD.encode(path)
-        );
+        let cookie = format!("{}.{}.{}", URL_SAFE_NO_PAD.encode(secret), now.as_micros(), URL_SAFE_NO_PAD.encode(path));
         let challenge = URL_SAFE_NO_PAD.encode(Sha256::digest(derived("verifier", &cookie)));
-        let scope = [&["openid".to_owned()], self.settings.rules.scopes.as_slice()].concat().join(" ");
+        let asked = self.settings.rules.scopes.iter().map(String::as_str);
+        let scope = ["openid"].into_iter().chain(asked).collect::<Vec<_>>().join(" ");
         let query = encoded(&[
             ("response_type", "code"),
             ("client_id", &self.settings.client_id),
@@ -247,7 +246,8 @@ impl Oidc {
 
     /// What the provider says about the person elsewhere, if the ID token leaves something out.
     async fn more(&self, known: &Known, claims: &Value, access: Option<&str>) -> Result<Option<Value>, Problem> {
-        let complete = [self.settings.rules.groups_claim.as_str(), "email"].iter().all(|name| claims.get(name).is_some());
+        let complete =
+            [self.settings.rules.groups_claim.as_str(), "email"].iter().all(|name| claims.get(name).is_some());
         match (&known.published.userinfo_endpoint, access) {
             (Some(address), Some(access)) if !complete => {
                 self.fetched.get(address, Some(access)).await.map(Some).map_err(|why| self.silent(&why))

@@ -36,9 +36,8 @@ fn session_create(
     input: Input<SessionCreate>,
 ) -> Result<Answer<SessionView>, Refusal> {
     let secret = Secret::parse(input.body.token.as_str()).ok_or_else(unauthenticated)?;
-    let mut caller = authenticate(stranger.tx, &secret, stranger.now())??;
-    let (config, ports) = (stranger.config, stranger.ports);
-    let request_id = stranger.request_id;
+    let mut caller = authenticate(stranger.tx, &secret, stranger.stamp.now)??;
+    let (config, ports, request_id) = (stranger.config, stranger.ports, stranger.request_id);
     let secret = sign_in::open(stranger.tx, &mut stranger.stamp, ports, &mut caller, (&Way::Token, request_id))?;
     let cookie = config.sign_in.site.session_cookie(&secret);
     Ok(Answer::new(view(stranger.tx, &caller)?).cookie(cookie))

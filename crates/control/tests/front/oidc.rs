@@ -302,7 +302,9 @@ async fn what_was_tampered_with_or_used_before_is_refused() {
     let provider = Provider::start();
     let platform = platform(&provider.issuer).await;
     let at = platform.server.address();
-    provider.account("olga", json!({"email": "o@p.example", "email_verified": true, "groups": ["gpu-operators"]})).await;
+    provider
+        .account("olga", json!({"email": "o@p.example", "email_verified": true, "groups": ["gpu-operators"]}))
+        .await;
     let swapped = |url: &str, name: &str| {
         let mut url = reqwest::Url::parse(url).unwrap();
         let pairs: Vec<(String, String)> = url.query_pairs().into_owned().collect();

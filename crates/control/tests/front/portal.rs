@@ -1,7 +1,7 @@
 //! The portal's files on a real socket: which path gets which file, how long it is kept, and what a page may load.
 
-use control::http::HttpConfig;
 use ::portal::File;
+use control::http::HttpConfig;
 
 use crate::{
     sockets::{Answer, ask, config, serve},

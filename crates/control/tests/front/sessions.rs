@@ -230,7 +230,8 @@ async fn tries_to_sign_in_are_counted() {
         statuses.push(ask(server.address(), &post).await.status);
     }
     assert_eq!(statuses, [401, 401, 429]);
-    let other = format!("GET /api/v1/whoami HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {}\r\n\r\n", world.viewer.secret);
+    let other =
+        format!("GET /api/v1/whoami HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {}\r\n\r\n", world.viewer.secret);
     assert_eq!(ask(server.address(), &other).await.status, 200, "who is signed in goes on");
     server.stop().await;
 }
