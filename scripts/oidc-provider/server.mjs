@@ -8,7 +8,7 @@ import Provider from 'oidc-provider';
 const [redirectUri] = process.argv.slice(2);
 const accounts = new Map();
 
-// Two kinds of keys: the provider signs with the kind that the client registered for.
+// What ID tokens are signed with.
 function freshKeys() {
   const rsa = generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey;
   return { keys: [{ ...rsa.export({ format: 'jwk' }), kid: randomUUID(), use: 'sig', alg: 'RS256' }] };
@@ -53,5 +53,7 @@ await new Promise((listening) => server.listen(0, '127.0.0.1', listening));
 const issuer = `http://127.0.0.1:${server.address().port}`;
 answer = providerWith(issuer, freshKeys());
 console.log(issuer);
+// Whoever started this may not listen any longer; that is no reason to end.
+process.stdout.on('error', () => {});
 // A test that dies leaves nothing behind.
 process.stdin.on('end', () => process.exit(0)).resume();

@@ -6,7 +6,7 @@ use std::{
     collections::BTreeMap,
     io::{BufRead as _, BufReader},
     net::SocketAddr,
-    process::{Child, Command, Stdio},
+    process::{Child, ChildStdout, Command, Stdio},
     sync::Arc,
 };
 
@@ -28,6 +28,8 @@ const SERVER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scripts/oidc-pr
 /// The identity provider's process; it ends with the test.
 struct Provider {
     process: Child,
+    // Kept open: a process that cannot say what it wants to say may end.
+    _says: BufReader<ChildStdout>,
     issuer: String,
 }
 
@@ -40,9 +42,10 @@ impl Provider {
             .spawn()
             .expect("node; scripts/install-test-tools installs it");
         let mut issuer = String::new();
-        BufReader::new(process.stdout.take().unwrap()).read_line(&mut issuer).unwrap();
+        let mut says = BufReader::new(process.stdout.take().unwrap());
+        says.read_line(&mut issuer).unwrap();
         assert!(issuer.starts_with("http://"), "the provider did not start; scripts/install-test-tools installs it");
-        Self { process, issuer: issuer.trim().to_owned() }
+        Self { process, _says: says, issuer: issuer.trim().to_owned() }
     }
 
     fn stop(&mut self) {
