@@ -26,6 +26,7 @@ pub const TAGS: &[(&str, &str)] = &[
     ("service accounts", "Programs that belong to a tenant."),
     ("operators", "Who runs the platform."),
     ("tokens", "What callers prove themselves with: scoped, expiring, revocable, stored only as a hash."),
+    ("sessions", "People in browsers: how they can sign in, and the session that they have afterwards."),
     ("tenants", "Organisations that own projects and pay."),
     ("projects", "Where a tenant's people work, each with a cap on GPUs."),
     ("regions", "Where capacity is. A disabled region is shown and cannot be chosen."),
