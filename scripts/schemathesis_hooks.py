@@ -226,6 +226,8 @@ def deepen_body(case):
         if dice.random() < 0.3:
             del case.body["sku_id"]
             case.body["hardware_profile"] = KNOWN["governed"]["waits_in"]
+    if operation_id(case) == "session_create" and dice.random() < 0.7:
+        case.body["token"] = os.environ["GPUAAS_TOKEN"]
     if operation_id(case) == "ssh_key_create" and dice.random() < 0.5:
         case.body["public_key"] = public_key()
     if operation_id(case) == "allocation_extend" and dice.random() < 0.7:

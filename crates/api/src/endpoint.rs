@@ -117,6 +117,9 @@ pub struct Operation {
     pub reads_only: bool,
     /// Whether the body is bytes as they are, and not an object. Such a body may be as long as what it is for.
     pub takes_bytes: bool,
+    /// Whether it is for people who have not shown who they are: then nothing is asked of them, and it says so little that
+    /// everybody may know it, or proves by itself who they are.
+    pub public: bool,
     /// Refusals beyond those any operation of its form can give.
     pub problems: &'static [Code],
 }
@@ -130,9 +133,9 @@ impl Operation {
     pub const fn is_upgrade(&self) -> bool {
         matches!(self.success, Success::Upgraded)
     }
-    /// Whether it needs an `Idempotency-Key`: every create and action.
+    /// Whether it needs an `Idempotency-Key`: every create and action of somebody who is known, since keys are kept by person.
     pub const fn needs_idempotency_key(&self) -> bool {
-        matches!(self.method, Method::Post) && !self.reads_only
+        matches!(self.method, Method::Post) && !self.reads_only && !self.public
     }
     /// Every refusal the operation can give, in the order of the table of codes.
     pub fn all_problems(&self, has_body: bool) -> Vec<Code> {
@@ -140,10 +143,6 @@ impl Operation {
             Code::MalformedRequest,
             Code::InvalidParameter,
             Code::InvalidHeader,
-            Code::Unauthenticated,
-            Code::TokenExpired,
-            Code::TokenRevoked,
-            Code::Forbidden,
             Code::RequestTimeout,
             Code::UriTooLong,
             Code::HeadersTooLarge,
@@ -152,11 +151,20 @@ impl Operation {
             Code::StoreUnavailable,
             Code::BodyTooLarge,
         ];
+        if !self.public {
+            codes.extend([Code::Unauthenticated, Code::TokenExpired, Code::TokenRevoked, Code::Forbidden]);
+        }
         if self.path.contains('{') {
             codes.push(Code::NotFound);
         }
         if self.is_mutating() {
-            codes.extend([Code::TokenScopeTooNarrow, Code::OutcomeUnknown]);
+            codes.push(Code::OutcomeUnknown);
+        }
+        if !self.public && self.is_mutating() {
+            codes.push(Code::TokenScopeTooNarrow);
+        }
+        if !self.public && (self.is_mutating() || !matches!(self.method, Method::Get)) {
+            codes.push(Code::CsrfRefused);
         }
         if self.needs_idempotency_key() {
             codes.extend([Code::IdempotencyKeyMissing, Code::IdempotencyKeyReused, Code::RequestInFlight]);
@@ -250,7 +258,7 @@ pub fn describe<E: Endpoint>() -> Described {
 macro_rules! endpoints {
     ($($(#[doc = $doc:literal])+ $name:ident = $id:literal, $method:ident $path:literal, $tag:literal, $right:ident {
         $(path: $p:ty,)? $(query: $q:ty,)? $(body: $b:ty,)? $(check: $check:path,)? answer: $success:ident $a:ty
-        $(, if_match: $im:ident)? $(, reads_only: $ro:literal)? $(, takes_bytes: $bytes:literal)? $(, problems: [$($code:ident),* $(,)?])? $(,)?
+        $(, if_match: $im:ident)? $(, reads_only: $ro:literal)? $(, takes_bytes: $bytes:literal)? $(, public: $public:literal)? $(, problems: [$($code:ident),* $(,)?])? $(,)?
     })+) => {
         $(
             $(#[doc = $doc])+
@@ -268,6 +276,7 @@ macro_rules! endpoints {
                     if_match: $crate::endpoints!(@if_match $($im)?),
                     reads_only: $crate::endpoints!(@or_false $($ro)?),
                     takes_bytes: $crate::endpoints!(@or_false $($bytes)?),
+                    public: $crate::endpoints!(@or_false $($public)?),
                     problems: &[$($($crate::problem::Code::$code),*)?],
                 };
                 type Path = $crate::endpoints!(@or_nothing $($p)?);

@@ -31,6 +31,7 @@ pub mod proof;
 pub mod queue;
 pub mod reference_page;
 mod schemas;
+pub mod session;
 pub mod ssh_key;
 pub mod states;
 pub mod stream;
@@ -86,5 +87,6 @@ pub fn operations() -> Vec<Described> {
     all.extend(machine::described());
     all.extend(governance::described());
     all.extend(queue::described());
+    all.extend(session::described());
     all
 }

@@ -26,6 +26,7 @@ pub const TAGS: &[(&str, &str)] = &[
     ("service accounts", "Programs that belong to a tenant."),
     ("operators", "Who runs the platform."),
     ("tokens", "What callers prove themselves with: scoped, expiring, revocable, stored only as a hash."),
+    ("sessions", "People in browsers: how they can sign in, and the session that they have afterwards."),
     ("tenants", "Organisations that own projects and pay."),
     ("projects", "Where a tenant's people work, each with a cap on GPUs."),
     ("regions", "Where capacity is. A disabled region is shown and cannot be chosen."),
@@ -120,6 +121,9 @@ pub fn introduction() -> String {
         - **Refusals** are RFC 9457 problems with a stable `code`; `type` leads to a page that says what to do. What is absent and \
         what the caller may not know of get the same 404, byte for byte.\n\
         - **Rates** are limited per token; `RateLimit-Policy` and `RateLimit` say how far, `Retry-After` says when to come back.\n\
+        - **Browsers** can have a session instead of a token: a cookie, from `POST /api/v1/session` or through the identity provider. \
+        A request with `Authorization` is judged by that alone. Without it, whatever changes something needs the session's CSRF \
+        token in `X-CSRF-Token` and must come from this site.\n\
         - **Sizes**: a request target has at most {uri} KiB, all headers together at most {headers} KiB.\n",
         body = BODY_BYTES_MAX / 1024,
         uri = URI_BYTES_MAX / 1024,
@@ -147,6 +151,9 @@ impl Writer {
         if described.has_body {
             let schema = self.schemas.request(described.body);
             item["requestBody"] = json!({ "required": true, "content": { "application/json": { "schema": schema } } });
+        }
+        if operation.public {
+            item["security"] = json!([]);
         }
         if operation.takes_bytes {
             item["requestBody"] = json!({ "required": true, "content": { "application/octet-stream": {} } });
@@ -295,6 +302,9 @@ fn parameter(place: &str, name: &str, property: &Value, required: bool) -> Value
 }
 
 fn description(operation: &Operation) -> String {
+    if operation.public {
+        return "For everybody, without a token.".to_owned();
+    }
     let mut text = format!("Needs the right `{}`.", operation.right);
     if operation.is_mutating() {
         text.push_str(" Audited, and refused for tokens with the scope `read`.");

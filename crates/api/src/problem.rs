@@ -54,6 +54,10 @@ problem_codes! {
     Forbidden = "forbidden", 403, "The caller may not do this", retryable: false;
     /// The token may only be used for reading.
     TokenScopeTooNarrow = "token_scope_too_narrow", 403, "The token may only be used for reading", retryable: false;
+    /// A browser's request that may not be the person's own wish.
+    CsrfRefused = "csrf_refused", 403, "The request may come from another site", retryable: false;
+    /// The identity provider did not vouch for the person, or nothing here is open to them.
+    SignInRefused = "sign_in_refused", 403, "You cannot be signed in", retryable: false;
     /// The one-time token does not let this host in.
     EnrollmentRefused = "enrollment_refused", 403, "The host cannot be enrolled with this token", retryable: false;
     /// No certificate, or one that is not good any more.
@@ -142,6 +146,8 @@ problem_codes! {
     StoreUnavailable = "store_unavailable", 503, "The store cannot be reached", retryable: true;
     /// The commit may or may not have happened.
     OutcomeUnknown = "outcome_unknown", 503, "Whether the change was made is not known", retryable: true;
+    /// The identity provider cannot be reached.
+    SignInUnavailable = "sign_in_unavailable", 503, "Signing in through the identity provider does not work now", retryable: true;
     /// The host did not open the way to its guest.
     GuestUnreachable = "guest_unreachable", 504, "The guest cannot be reached", retryable: true;
 }

@@ -215,6 +215,8 @@ fn every_code_can_be_met() {
     // Said to agents, whose calls are no operations of this document.
     met.extend([Code::EnrollmentRefused, Code::NodeIdentityRefused, Code::NodeMessageRefused, Code::AgentSuperseded]);
     met.insert(Code::RangeRefused);
+    // Said where the identity provider sends browsers back to, which is a page.
+    met.insert(Code::SignInRefused);
     assert_eq!(met, Code::ALL.iter().copied().collect());
 }
 

@@ -111,6 +111,8 @@ impl Exit {
             | Code::TokenRevoked
             | Code::Forbidden
             | Code::TokenScopeTooNarrow
+            | Code::CsrfRefused
+            | Code::SignInRefused
             | Code::EnrollmentRefused
             | Code::NodeIdentityRefused
             | Code::NodeMessageRefused => Exit::Denied,
@@ -145,6 +147,7 @@ impl Exit {
             | Code::GuestUnreachable
             | Code::Internal
             | Code::StoreUnavailable
+            | Code::SignInUnavailable
             | Code::OutcomeUnknown => Exit::Server,
         }
     }

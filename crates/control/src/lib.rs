@@ -37,6 +37,7 @@ pub mod providers;
 mod queues;
 mod reports;
 pub mod runner;
+pub mod sign_in;
 mod snapshot;
 pub mod streams;
 pub(crate) mod use_cases;

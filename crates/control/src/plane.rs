@@ -14,7 +14,7 @@ use model::Timestamp;
 use store::{
     Db, StoreError, certificates, idempotency,
     living::{self, Living as Table},
-    wipe_overrides,
+    sessions, wipe_overrides,
 };
 
 use crate::{
@@ -299,6 +299,7 @@ impl ControlPlane {
         let expired = now.plus_seconds(-self.config.certificates_keep_s);
         let purged = leader.commit(move |tx, stamp| {
             certificates::purge(tx, expired, limit)?;
+            sessions::purge(tx, stamp.now, limit)?;
             let undecided = wipe_overrides::due(tx, stamp.now, limit)?;
             undecided.iter().try_for_each(|row| wipe_overrides::expire(tx, stamp, row).map(drop))?;
             Ok(idempotency::purge(tx, before, limit)? + u64::try_from(undecided.len()).unwrap_or(0))

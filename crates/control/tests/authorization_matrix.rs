@@ -187,6 +187,8 @@ fn body_for(stage: &Stage, operation: &Operation, whose: Whose) -> Option<Value>
                 json!({"name": "nobody", "scope": "read", "lifetime_s": 60, "principal_id": absent("prn")})
             }
         },
+        "session_create" => json!({"token": world.viewer.secret}),
+        "session_oidc_start" => json!({"return_to": "/nodes"}),
         "region_create" => json!({"slug": "new", "name": "New", "enabled": true}),
         "pool_create" => json!({"region_id": world.region, "slug": "new", "name": "New", "gpu_model": "a100-sxm"}),
         "sku_create" => sku_body("new"),
@@ -333,10 +335,21 @@ fn request(stage: &Stage, known: &api::Described, role: &str, whose: Whose) -> O
     if operation.is_upgrade() {
         request = request.upgrade();
     }
-    if let Some(actor) = actor(world, role) {
-        request = request.bearer(&actor.secret);
+    match actor(world, role) {
+        Some(actor) if matches!(operation.id, "session_show" | "session_delete") => {
+            Some(in_session(world, actor, request))
+        }
+        Some(actor) => Some(request.bearer(&actor.secret)),
+        None => Some(request),
     }
-    Some(request)
+}
+
+/// The same request from a browser that somebody has signed in with.
+fn in_session(world: &World, actor: &Actor, request: Request) -> Request {
+    let sign_in = Request::new("POST", "/api/v1/session").json(json!({"token": actor.secret}).to_string());
+    let signed_in = world.send(sign_in);
+    let cookie = signed_in.header("Set-Cookie").expect("a session").split(['=', ';']).nth(1).unwrap().to_owned();
+    request.session(&cookie, world::body(&signed_in)["csrf_token"].as_str().unwrap())
 }
 
 /// A world in which the operation makes sense: what is to be resumed is suspended, what is to be put back is taken out.
@@ -707,8 +720,11 @@ fn the_matrix_holds_the_rules() {
             let answer = |whose| call(&stage, &known, role, whose);
             let own = answer(Whose::Own).expect("every operation has a case of its own");
             let mutating = operation.is_mutating();
-            let self_service = matches!(operation.id, "token_create" | "token_revoke");
+            let self_service = matches!(operation.id, "token_create" | "token_revoke" | "session_delete");
             match role {
+                // These worlds have no identity provider.
+                _ if operation.id == "session_oidc_start" => assert_eq!(own.status, 404),
+                _ if operation.public => assert!(own.is_success(), "{} refused: {}", operation.id, own.status),
                 "anonymous" => assert_eq!(own.status, 401, "{}", operation.id),
                 "platform_operator" => assert!(own.is_success(), "{} refused: {}", operation.id, own.status),
                 // What a tenant wrote may hold their secrets: only who may use the project reads it.

@@ -92,6 +92,8 @@ ids! {
     MemberId = "mbr",
     /// An API token.
     TokenId = "tok",
+    /// A session of somebody in a browser.
+    SessionId = "ses",
     /// A region.
     RegionId = "rgn",
     /// A pool of nodes inside a region.

@@ -136,7 +136,30 @@ fn is_ed25519_key(text: &str) -> bool {
     text.len() == 64 && text.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b))
 }
 
+// One slash at the start: two would name another site.
+fn is_site_path(text: &str) -> bool {
+    let kept = |b: u8| b.is_ascii_alphanumeric() || b"._~%&=?+:@,;/-".contains(&b);
+    text.starts_with('/') && !text.starts_with("//") && text.bytes().all(kept)
+}
+
+fn is_token_secret(text: &str) -> bool {
+    let letters = text.strip_prefix("gpuaas_");
+    letters.is_some_and(|letters| {
+        letters.len() == 43 && letters.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-'))
+    })
+}
+
 texts! {
+    /// A path of this site, with what follows a question mark.
+    SitePath {
+        rule: "a path that starts with one slash, of letters, digits and ._~%&=?+:@,;/-",
+        pattern: "^/([A-Za-z0-9._~%&=?+:@,;-][A-Za-z0-9._~%&=?+:@,;/-]*)?$", max: 500, example: "/nodes", check: is_site_path
+    },
+    /// The secret of a token, as it was shown once.
+    TokenSecret {
+        rule: "gpuaas_ and 43 letters, digits, hyphens and underscores",
+        pattern: "^gpuaas_[A-Za-z0-9_-]{43}$", max: 50, example: "gpuaas_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA", check: is_token_secret
+    },
     /// What an image, or a key that signs images, is called.
     ImageName {
         rule: "1 to 64 of a-z, 0-9, '.', '_' and '-'",

@@ -136,12 +136,17 @@ const INSERT: &str = "INSERT INTO tokens (id, principal_id, tenant_id, project_i
     expires_us, version, created_us) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 1, $9)";
 const GET: &str = concat!("SELECT ", columns!(), " FROM tokens k WHERE k.id = $1");
 const GET_SCOPED: &str = concat!("SELECT ", columns!(), " FROM tokens k WHERE k.id = $1 AND ", opened!("$2", "$3"));
-const BY_HASH: &str = concat!(
-    "SELECT ",
-    columns!(),
-    ", r.name, r.kind, r.platform_role, r.removed_us FROM tokens k JOIN principals r ON r.id = k.principal_id ",
-    "WHERE k.secret_hash = $1"
-);
+macro_rules! owned {
+    () => {
+        concat!(
+            "SELECT ",
+            columns!(),
+            ", r.name, r.kind, r.platform_role, r.removed_us FROM tokens k JOIN principals r ON r.id = k.principal_id "
+        )
+    };
+}
+const BY_HASH: &str = concat!(owned!(), "WHERE k.secret_hash = $1");
+const WITH_OWNER: &str = concat!(owned!(), "WHERE k.id = $1");
 const LIST: &str = concat!(listed!(), " ORDER BY k.id LIMIT $2");
 const LIST_SCOPED: &str = concat!(listed!(), " AND ", opened!("$7", "$8"), " ORDER BY k.id LIMIT $2");
 const REVOKE: &str = "UPDATE tokens SET revoked_us = $3, version = version + 1 \
@@ -159,6 +164,16 @@ fn read(row: &Row) -> Result<TokenRow, StoreError> {
         revoked: row.opt_timestamp(7)?,
         version: row.int(8)?,
         created: row.timestamp(9)?,
+    })
+}
+
+fn read_owner(row: &Row) -> Result<TokenOwner, StoreError> {
+    Ok(TokenOwner {
+        token: read(row)?,
+        principal_name: row.text(10)?.to_owned(),
+        principal_kind: row.parse(11)?,
+        platform_role: row.opt_parse(12)?,
+        principal_removed: row.opt_timestamp(13)?,
     })
 }
 
@@ -192,16 +207,12 @@ pub fn get_visible(tx: &mut Tx<'_>, scope: &Scope, id: &TokenId) -> Result<Optio
 
 /// The token with this hash and who acts with it, live or not, in one query.
 pub fn find_by_hash(tx: &mut Tx<'_>, secret_hash: &str) -> Result<Option<TokenOwner>, StoreError> {
-    let read_owner = |row: &Row| {
-        Ok(TokenOwner {
-            token: read(row)?,
-            principal_name: row.text(10)?.to_owned(),
-            principal_kind: row.parse(11)?,
-            platform_role: row.opt_parse(12)?,
-            principal_removed: row.opt_timestamp(13)?,
-        })
-    };
     tx.query_opt(BY_HASH, &[secret_hash.into()])?.as_ref().map(read_owner).transpose()
+}
+
+/// A token and who acts with it, live or not, in one query.
+pub fn with_owner(tx: &mut Tx<'_>, id: &TokenId) -> Result<Option<TokenOwner>, StoreError> {
+    tx.query_opt(WITH_OWNER, &[id.into()])?.as_ref().map(read_owner).transpose()
 }
 
 /// Tokens in id order.

@@ -104,6 +104,7 @@ ids_as_values!(
     PrincipalId,
     MemberId,
     TokenId,
+    SessionId,
     RegionId,
     PoolId,
     SkuId,

@@ -8,6 +8,7 @@ use control::{
     authority::Authority,
     http::{HttpConfig, Rate},
     providers::{Patience, Provider},
+    sign_in::SignIn,
     streams::{GatewayConfig, RecordingConfig},
 };
 use model::identity::Role;
@@ -185,7 +186,7 @@ pub async fn dev(global: &Global, dev: Dev) -> Result<(), Failure> {
         .map_err(|error| Failure::Local(format!("the fleet could not be built: {error}")))?
         .map_err(|error| Failure::Local(format!("the fleet could not be built: {error}")))?;
     let rate = Rate { requests: dev.rate_limit_per_s.saturating_mul(60), window_s: 60 };
-    let http = HttpConfig { rate, stranger_rate: rate, ..HttpConfig::new(dev.listen) };
+    let http = HttpConfig { rate, stranger_rate: rate, sign_in_rate: rate, ..HttpConfig::new(dev.listen) };
     let authority = Some(authority(&folder, &ports, &db).await?);
     let agents_port = if dev.listen.port() == 0 { 0 } else { AGENTS_PORT };
     let agents = dev.agents_listen.unwrap_or_else(|| SocketAddr::new(dev.listen.ip(), agents_port));
@@ -205,6 +206,7 @@ pub async fn dev(global: &Global, dev: Dev) -> Result<(), Failure> {
         gateway: GatewayConfig { recordings, ..GatewayConfig::default() },
         advertised: None,
         images: image_files(Some(folder.join("images")))?,
+        sign_in: SignIn::default(),
         lab: false,
         machines,
     };

@@ -35,6 +35,7 @@ pub mod raw;
 pub mod region;
 pub mod serve;
 pub mod service_account;
+pub mod sign_in;
 pub mod sku;
 pub mod slot;
 pub mod ssh;

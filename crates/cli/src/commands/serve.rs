@@ -19,6 +19,7 @@ use control::{
     plane::{ControlPlane, PlaneConfig},
     providers::{self, MachineHands, Patience, Provider},
     runner::{self, RunnerHandle},
+    sign_in::SignIn,
     streams::{Gateway, GatewayConfig, RECORDINGS_KEEP_DAYS, RecordingConfig},
 };
 use std::{
@@ -36,6 +37,7 @@ use crate::{
         authority::authority_failure,
         database::{Database, store_failure},
         maas::MaasArgs,
+        sign_in::SignInArgs,
     },
     exit::Exit,
     failure::Failure,
@@ -103,6 +105,7 @@ fn spans_address(flag: Option<&str>, variable: impl Fn(&str) -> Option<String>) 
     "gpuaas serve --database postgres://gpuaas@db.example/gpuaas --listen 127.0.0.1:7071 --replica east-2",
     "gpuaas serve --database sqlite:gpuaas.db --listen 127.0.0.1:0 --log-format json --log warn",
     "gpuaas serve --database postgres://gpuaas@db.example/gpuaas --image-dir /srv/gpuaas/images",
+    "gpuaas serve --database sqlite:gpuaas.db --public-url https://gpuaas.example --oidc-issuer https://id.example --oidc-client-id gpuaas --oidc-client-secret-file /etc/gpuaas/oidc-secret --oidc-rules /etc/gpuaas/groups.yaml",
     "gpuaas serve --database sqlite:gpuaas.db --agents-listen 0.0.0.0:7443 --authority /etc/gpuaas/authority --agents-name gpuaas.example",
 ])]
 pub struct Serve {
@@ -133,6 +136,8 @@ pub struct Serve {
     agents: Agents,
     #[command(flatten)]
     streams: Streams,
+    #[command(flatten)]
+    sign_in: SignInArgs,
     #[command(flatten)]
     maas: MaasArgs,
     #[command(flatten)]
@@ -220,6 +225,8 @@ pub struct Setup {
     pub advertised: Option<String>,
     /// Where the bytes of images are.
     pub images: Option<ImageFiles>,
+    /// How people in browsers sign in.
+    pub sign_in: SignIn,
     /// Whether this is a laboratory.
     pub lab: bool,
     /// Who provides whole machines, how patient to be with them, and how often to look.
@@ -250,6 +257,7 @@ impl Replica {
             gateway,
             advertised,
             images,
+            sign_in,
             lab,
             machines,
         } = setup;
@@ -265,6 +273,7 @@ impl Replica {
             revocations: revocations.clone(),
             gateway: gateway.clone(),
             images: images.clone(),
+            sign_in,
             lab,
         };
         let door = FrontDoor::new(ports.clone(), front).map_err(|error| Failure::Local(error.to_string()))?;
@@ -424,6 +433,7 @@ pub async fn serve(global: &Global, serve: Serve) -> Result<(), Failure> {
     let _logs = serve.logging.start(global)?;
     let ports = Ports::system();
     let mut ending = Ending::prepare()?;
+    let sign_in = serve.sign_in.ways()?;
     let db = open(&serve.database, &ports).await?;
     let operators = db.read_async(principals::operators_left).await.map_err(|error| store_failure(&error))?;
     let replica = serve.replica.unwrap_or_else(|| replica_name(&ports, db.dialect()));
@@ -444,8 +454,21 @@ pub async fn serve(global: &Global, serve: Serve) -> Result<(), Failure> {
     let provider = serve.maas.provider(&ports, authority.as_ref(), agents_url.as_deref())?;
     let machines = (provider.into_iter().collect(), Patience::default(), MACHINES_EVERY);
     let (lease_ttl_s, lab, advertised) = (serve.lease_ttl_s, serve.lab, serve.streams.agents_advertise);
-    let setup =
-        Setup { db, ports, replica, lease_ttl_s, http, authority, agents, gateway, advertised, images, lab, machines };
+    let setup = Setup {
+        db,
+        ports,
+        replica,
+        lease_ttl_s,
+        http,
+        authority,
+        agents,
+        gateway,
+        advertised,
+        images,
+        sign_in,
+        lab,
+        machines,
+    };
     let running = Replica::start(setup).await?;
     if operators == 0 {
         output::note(

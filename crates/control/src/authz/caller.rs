@@ -1,4 +1,5 @@
-//! Who is calling: the owner of a live token, with the roles that the token carries.
+//! Who is calling: the owner of a live token, with the roles that the token carries. A session is a token in a browser: what
+//! it may do is what its token may do, for as long as both live.
 //!
 //! A token restricted to a tenant or project carries only the memberships that hold there, and no role over the platform;
 //! a whole-tenant role seen through a token for one project becomes the same role in that project alone. The restriction
@@ -13,6 +14,7 @@ use store::{
     StoreError, Tx,
     members::{self, Binding},
     scope::Scope,
+    sessions::{self, SessionRow},
     tokens::{self, TokenRow},
 };
 
@@ -29,9 +31,32 @@ pub struct Caller {
     pub platform_role: Option<PlatformRole>,
     /// The memberships that the token carries.
     pub bindings: Vec<Binding>,
+    /// The session that the request came in, if it came from a browser.
+    pub session: Option<SignedIn>,
+}
+
+/// Somebody in a browser.
+#[derive(Debug, Clone)]
+pub struct SignedIn {
+    /// Their session.
+    pub row: SessionRow,
+    /// What their requests repeat in a header.
+    pub csrf_token: String,
+}
+
+impl SignedIn {
+    /// When the session ends if nothing more is asked of it.
+    pub fn idle_end(&self) -> Timestamp {
+        self.row.seen.plus_seconds(api::session::IDLE_HOURS * 3600).min(self.row.expires)
+    }
 }
 
 impl Caller {
+    /// What was shown, by its id: the session, or else the token.
+    pub fn shown(&self) -> &str {
+        self.session.as_ref().map_or(self.token.id.as_str(), |session| session.row.id.as_str())
+    }
+
     /// How far the caller's lists reach.
     pub fn scope(&self) -> Scope {
         if self.platform_role.is_some() {
@@ -52,7 +77,13 @@ impl Caller {
 
 /// The owner of a live token; a problem that says what is wrong with it otherwise.
 pub fn authenticate(tx: &mut Tx<'_>, secret: &Secret, now: Timestamp) -> Result<Result<Caller, Problem>, StoreError> {
-    let Some(found) = tokens::find_by_hash(tx, &secret.hash())? else {
+    let session = if secret.is_session() { live_session(tx, secret, now)? } else { None };
+    let found = match &session {
+        Some(session) => tokens::with_owner(tx, &session.row.token_id)?,
+        None if secret.is_session() => return Ok(Err(signed_out())),
+        None => tokens::find_by_hash(tx, &secret.hash())?,
+    };
+    let Some(found) = found else {
         return Ok(Err(unauthenticated()));
     };
     if found.token.revoked.is_some() || found.principal_removed.is_some() {
@@ -67,7 +98,19 @@ pub fn authenticate(tx: &mut Tx<'_>, secret: &Secret, now: Timestamp) -> Result<
     let platform_role = if restricted { None } else { found.platform_role };
     let held = members::bindings_of(tx, &token.principal_id)?;
     let bindings = held.into_iter().filter_map(|binding| narrowed(binding, &token)).collect();
-    Ok(Ok(Caller { principal_id: token.principal_id.clone(), token, platform_role, bindings }))
+    Ok(Ok(Caller { principal_id: token.principal_id.clone(), token, platform_role, bindings, session }))
+}
+
+/// The session with this secret, if it was not ended, is not too old and was used not too long ago.
+fn live_session(tx: &mut Tx<'_>, secret: &Secret, now: Timestamp) -> Result<Option<SignedIn>, StoreError> {
+    let found = sessions::find_by_hash(tx, &secret.hash())?;
+    let session = found.map(|row| SignedIn { row, csrf_token: secret.csrf_token() });
+    Ok(session.filter(|session| session.row.ended.is_none() && now < session.idle_end()))
+}
+
+/// The answer to a session that is over, or never was.
+fn signed_out() -> Problem {
+    Problem::new(Code::Unauthenticated, "The session is over. Sign in again.")
 }
 
 /// The one answer to a missing, malformed or unknown token.
@@ -107,7 +150,7 @@ impl Caller {
             version: 1,
             created: at,
         };
-        Self { principal_id: token.principal_id.clone(), token, platform_role, bindings }
+        Self { principal_id: token.principal_id.clone(), token, platform_role, bindings, session: None }
     }
 }
 

@@ -7,7 +7,7 @@
 mod caller;
 pub mod token;
 
-pub use caller::{Caller, authenticate, unauthenticated};
+pub use caller::{Caller, SignedIn, authenticate, unauthenticated};
 
 use api::Right;
 use cedar_policy::{

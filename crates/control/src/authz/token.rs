@@ -2,7 +2,8 @@
 //!
 //! A plain hash is enough because the secret is 256 random bits: there is nothing to guess. The prefix lets scanners of
 //! leaked text find one. A secret never appears in a log: its `Debug` is blank. The secret of a one-time token that brings a
-//! host in is made alike, with a prefix of its own: it opens nothing else.
+//! host in is made alike, with a prefix of its own: it opens nothing else. So is the secret of a browser's session, which only
+//! ever travels in a cookie.
 
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use sha2::{Digest, Sha256};
@@ -13,6 +14,8 @@ use crate::Ports;
 pub const PREFIX: &str = "gpuaas_";
 /// What every secret of an enrollment token starts with.
 pub const ENROLLMENT_PREFIX: &str = "gpe_";
+/// What every secret of a browser's session starts with.
+pub const SESSION_PREFIX: &str = "gps_";
 
 const BYTES: usize = 32;
 const LETTERS: usize = 43;
@@ -38,6 +41,11 @@ impl Secret {
         Self::minted(ports, ENROLLMENT_PREFIX)
     }
 
+    /// A fresh secret for a session.
+    pub fn mint_session(ports: &Ports) -> Self {
+        Self::minted(ports, SESSION_PREFIX)
+    }
+
     fn minted(ports: &Ports, prefix: &str) -> Self {
         let mut bytes = [0u8; BYTES];
         ports.entropy.fill(&mut bytes);
@@ -52,6 +60,23 @@ impl Secret {
     /// Reads what a host sent that wants to be enrolled.
     pub fn parse_enrollment(text: &str) -> Option<Self> {
         Self::parsed(text, ENROLLMENT_PREFIX)
+    }
+
+    /// Reads what a browser sent as its session.
+    pub fn parse_session(text: &str) -> Option<Self> {
+        Self::parsed(text, SESSION_PREFIX)
+    }
+
+    /// Whether it is the secret of a session.
+    pub fn is_session(&self) -> bool {
+        self.0.starts_with(SESSION_PREFIX)
+    }
+
+    /// What requests of a session repeat in a header, to show that a page of this site made them: no other site can read
+    /// it. It follows from the secret and does not give it away.
+    pub fn csrf_token(&self) -> String {
+        let digest = Sha256::new().chain_update(b"gpuaas-csrf-v1\n").chain_update(self.0.as_bytes()).finalize();
+        URL_SAFE_NO_PAD.encode(digest)
     }
 
     fn parsed(text: &str, prefix: &str) -> Option<Self> {
@@ -95,6 +120,12 @@ impl Secret {
     }
 }
 
+/// Whether two texts are the same, in a time that says nothing about where they differ.
+pub(crate) fn same(one: &str, other: &str) -> bool {
+    // Hashes of what somebody else cannot predict: comparing them byte by byte tells nothing about the texts.
+    Sha256::digest(one.as_bytes()) == Sha256::digest(other.as_bytes())
+}
+
 /// Lower-case hexadecimal.
 pub(crate) fn hex(bytes: &[u8]) -> String {
     use std::fmt::Write as _;
@@ -136,5 +167,17 @@ mod tests {
         assert_eq!(Secret::unseal(&sealed, &under, "key/enr_1"), Some(enrollment.clone()));
         assert_eq!(Secret::parse(enrollment.reveal()), None, "a host's secret is no caller's");
         assert_eq!(Secret::parse_enrollment(under.reveal()), None, "and the other way round");
+    }
+
+    #[test]
+    fn a_session_is_no_token_and_its_csrf_token_is_its_own() {
+        let (one, other) = (Secret::mint_session(&Ports::system()), Secret::mint_session(&Ports::system()));
+        assert_eq!(Secret::parse_session(one.reveal()), Some(one.clone()));
+        assert_eq!((Secret::parse(one.reveal()), Secret::parse_enrollment(one.reveal())), (None, None));
+        assert!(one.is_session() && !Secret::mint(&Ports::system()).is_session());
+        assert_eq!(one.csrf_token(), one.clone().csrf_token());
+        assert_ne!(one.csrf_token(), other.csrf_token());
+        assert!(!one.reveal().contains(&one.csrf_token()));
+        assert!(same(&one.csrf_token(), &one.csrf_token()) && !same(&one.csrf_token(), &other.csrf_token()));
     }
 }

@@ -79,6 +79,7 @@ pub struct Answer<T> {
     pub(crate) opening: Option<Opening>,
     pub(crate) file: Option<RecordingFile>,
     pub(crate) noted: Option<String>,
+    pub(crate) cookie: Option<String>,
 }
 
 // Not derived: that would ask for a default of what is answered.
@@ -95,6 +96,7 @@ impl<T> Default for Answer<T> {
             opening: None,
             file: None,
             noted: None,
+            cookie: None,
         }
     }
 }
@@ -119,6 +121,11 @@ impl<T> Answer<T> {
     /// With what the audit trail says instead of the request's body.
     pub fn noted(mut self, note: &serde_json::Value) -> Self {
         self.noted = Some(note.to_string());
+        self
+    }
+    /// With a cookie for the browser.
+    pub fn cookie(mut self, cookie: String) -> Self {
+        self.cookie = Some(cookie);
         self
     }
     /// With the version that becomes the ETag.

@@ -1,15 +1,62 @@
 //! Reading the headers that decide whether a request is safe to repeat and which version it is about. A header that cannot
 //! be read is refused, never ignored.
 
-use api::{Code, Operation, Problem, endpoint::IfMatch, headers as rules, node_plane::STREAM_PROTOCOL};
+use api::{
+    Code, Method, Operation, Problem,
+    endpoint::IfMatch,
+    headers as rules,
+    node_plane::STREAM_PROTOCOL,
+    session::{COOKIE, CSRF_HEADER},
+};
 
 use super::request::Headers;
-use crate::authz::token::Secret;
+use crate::{
+    authz::token::{Secret, same},
+    sign_in::Site,
+};
 
 /// The token in `Authorization: Bearer …`.
 pub(crate) fn bearer(headers: &Headers) -> Option<Secret> {
     let (scheme, rest) = headers.authorization.as_deref()?.split_once(' ')?;
     if scheme.eq_ignore_ascii_case("bearer") { Secret::parse(rest.trim_matches(' ')) } else { None }
+}
+
+/// What a request shows of its caller: the token in `Authorization`, or, without that header, the session in the cookie.
+pub(crate) fn credential(headers: &Headers) -> Option<Secret> {
+    match &headers.authorization {
+        Some(_) => bearer(headers),
+        None => cookie(headers, COOKIE).and_then(Secret::parse_session),
+    }
+}
+
+/// The value of a cookie. One that is there twice is nobody's: somebody may have slipped in a second.
+pub(crate) fn cookie<'a>(headers: &'a Headers, name: &str) -> Option<&'a str> {
+    let pairs = headers.cookie.as_deref()?.split(';').filter_map(|pair| pair.trim().split_once('='));
+    let mut found = pairs.filter(|(given, _)| *given == name).map(|(_, value)| value);
+    let first = found.next()?;
+    if found.next().is_none() { Some(first) } else { None }
+}
+
+/// Refuses what a browser may have been made to ask by another site. A request with `Authorization` was written by whoever
+/// has the token; a cookie comes along by itself, so a page of this site has to show that it was there.
+pub(crate) fn own_wish(headers: &Headers, operation: &Operation, site: &Site) -> Result<(), Problem> {
+    if headers.authorization.is_some() || (operation.method == Method::Get && !operation.is_mutating()) {
+        return Ok(());
+    }
+    let refused = |detail: &str| Err(Problem::new(Code::CsrfRefused, detail));
+    if headers.sec_fetch_site.as_deref().is_some_and(|from| !matches!(from, "same-origin" | "none")) {
+        return refused("The browser says that another site made this request.");
+    }
+    if headers.origin.as_deref().is_some_and(|origin| !site.is_own(origin, headers.host.as_deref())) {
+        return refused("The request comes from a page of another site.");
+    }
+    let Some(session) = credential(headers) else { return Ok(()) };
+    let given = headers.csrf_token.as_deref().unwrap_or_default();
+    if operation.public || same(given, &session.csrf_token()) {
+        return Ok(());
+    }
+    Err(Problem::new(Code::CsrfRefused, "A session's request must repeat the session's CSRF token.")
+        .with_field(CSRF_HEADER, "the csrf_token of GET /api/v1/session"))
 }
 
 /// The headers of a request, read.
@@ -127,5 +174,46 @@ mod tests {
         for text in ["", "Bearer", "Bearer x", &format!("Basic {secret}"), &secret] {
             assert!(with(text).is_none(), "{text}");
         }
+    }
+
+    const SESSION: &str = "gps_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA";
+
+    fn browser() -> Headers {
+        let csrf_token = Secret::parse_session(SESSION).map(|session| session.csrf_token());
+        Headers { cookie: Some(format!("a=b; {COOKIE}={SESSION}")), csrf_token, ..Headers::default() }
+    }
+
+    fn refused(headers: &Headers) -> Option<Code> {
+        own_wish(headers, &TenantCreate::OPERATION, &Site::default()).err().map(|problem| problem.code)
+    }
+
+    #[test]
+    fn a_cookie_counts_only_without_a_token_and_only_once() {
+        assert!(credential(&browser()).unwrap().is_session());
+        assert!(credential(&Headers { authorization: Some("Bearer x".into()), ..browser() }).is_none());
+        let twice = Headers { cookie: Some(format!("{COOKIE}={SESSION}; {COOKIE}={SESSION}")), ..Headers::default() };
+        assert!(credential(&twice).is_none());
+        let token = format!("{COOKIE}=gpuaas_{}", "A".repeat(43));
+        assert!(credential(&Headers { cookie: Some(token), ..Headers::default() }).is_none(), "a token is no session");
+    }
+
+    #[test]
+    fn what_another_site_may_have_asked_for_is_refused() {
+        assert_eq!(refused(&browser()), None);
+        assert_eq!(refused(&Headers { csrf_token: None, ..browser() }), Some(Code::CsrfRefused));
+        assert_eq!(refused(&Headers { csrf_token: Some("x".into()), ..browser() }), Some(Code::CsrfRefused));
+        for from in ["cross-site", "same-site", "unheard-of"] {
+            let headers = Headers { sec_fetch_site: Some(from.into()), ..browser() };
+            assert_eq!(refused(&headers), Some(Code::CsrfRefused), "{from}");
+        }
+        let at = |origin: &str| Headers { origin: Some(origin.into()), host: Some("here:7070".into()), ..browser() };
+        assert_eq!(refused(&at("http://here:7070")), None);
+        for origin in ["http://here", "http://here:7071", "https://elsewhere:7070", "null", ""] {
+            assert_eq!(refused(&at(origin)), Some(Code::CsrfRefused), "{origin}");
+        }
+        // Reading is safe: another site cannot see the answer. And a token does not come along by itself.
+        let reading = Headers { csrf_token: None, ..browser() };
+        assert!(own_wish(&reading, &api::tenancy::TenantList::OPERATION, &Site::default()).is_ok());
+        assert_eq!(refused(&Headers { authorization: Some("Bearer x".into()), ..at("http://elsewhere") }), None);
     }
 }

@@ -19,11 +19,15 @@ mod pipeline;
 mod refusal;
 mod request;
 mod routes;
+mod stranger;
 
 use std::sync::Arc;
 
 use api::{
-    Code, Endpoint as _, Operation, Problem, image::ImagePath, supply::NodeRevokeIdentity, timeline::TimelinePage,
+    Code, Endpoint as _, Operation, Problem,
+    image::{ImagePath, ImageUpload},
+    supply::NodeRevokeIdentity,
+    timeline::TimelinePage,
 };
 use model::{AllocationId, StreamId, image::ImageSpec, stream::StreamEnding};
 use store::{Db, StoreError, Tx};
@@ -34,7 +38,8 @@ pub use refusal::Refusal;
 pub(crate) use refusal::internal;
 pub use request::{Headers, JSON, PROBLEM_JSON, RecordingFile, Request, Response, StreamOf, StreamStart};
 pub use routes::BadRoutes;
-pub(crate) use routes::{Route, route};
+pub(crate) use routes::{Route, public_route, route};
+pub use stranger::Stranger;
 
 use crate::{
     Ports,
@@ -43,6 +48,7 @@ use crate::{
     availability::AvailabilityMemo,
     image_files::ImageFiles,
     queues::BookMemo,
+    sign_in::SignIn,
     streams::{self, Gateway, Watched},
 };
 use idempotency::{Busy, InFlight};
@@ -64,6 +70,8 @@ pub struct FrontDoorConfig {
     pub gateway: Gateway,
     /// Where the bytes of images are; without it none are taken in here.
     pub images: Option<ImageFiles>,
+    /// How people in browsers sign in.
+    pub sign_in: SignIn,
     /// Whether this is a laboratory: then there is a model of GPU that is none, which is never for sale.
     pub lab: bool,
 }
@@ -77,6 +85,7 @@ impl Default for FrontDoorConfig {
             revocations: Revocations::default(),
             gateway: Gateway::default(),
             images: None,
+            sign_in: SignIn::default(),
             lab: false,
         }
     }
@@ -183,9 +192,14 @@ impl FrontDoor {
         }
     }
 
-    /// The token of a request, if it has the form of one.
-    pub fn token_of(headers: &Headers) -> Option<Secret> {
-        headers::bearer(headers)
+    /// The token or session of a request, if it has the form of one.
+    pub fn credential_of(headers: &Headers) -> Option<Secret> {
+        headers::credential(headers)
+    }
+
+    /// The value of a cookie that a request came with.
+    pub(crate) fn cookie_of<'a>(headers: &'a Headers, name: &str) -> Option<&'a str> {
+        headers::cookie(headers, name)
     }
 
     /// The id a request goes by: the caller's if it can be repeated safely, a fresh one otherwise.
@@ -217,7 +231,10 @@ impl FrontDoor {
             Found::Nothing => return Err(routes::route_not_found()),
         };
         let operation = route.operation;
-        let secret = headers::bearer(&request.headers).ok_or_else(crate::authz::unauthenticated);
+        if operation.public {
+            return Ok(self.for_anybody(route, path, request, request_id));
+        }
+        let secret = headers::credential(&request.headers).ok_or_else(crate::authz::unauthenticated);
         let secret = match secret {
             Ok(secret) => secret,
             Err(problem) => {
@@ -226,7 +243,8 @@ impl FrontDoor {
                 return Ok(Prepared::Immediate(refusal));
             }
         };
-        let work = path.and_then(|path| pipeline::read(route, path, &request));
+        let own = headers::own_wish(&request.headers, &operation, &self.0.config.sign_in.site);
+        let work = own.and(path).and_then(|path| pipeline::read(route, path, &request));
         let busy = match &work {
             Ok(Parsed { headers: headers::Read { idempotency_key: Some(key), .. }, .. }) => {
                 Some(self.0.in_flight.take(&secret.hash(), key).ok_or_else(idempotency::in_flight)?)
@@ -240,6 +258,31 @@ impl FrontDoor {
         let run: Closure = Arc::new(move |tx: &mut Tx<'_>| call.run(&door.0, tx));
         let job = Job { run, version_given, operation: operation.id, request_id, _busy: busy };
         Ok(if writes { Prepared::Write(job) } else { Prepared::Read(job) })
+    }
+
+    /// Takes a request that anybody may make as far as possible without the store.
+    fn for_anybody(
+        &self,
+        route: &Route,
+        path: Result<Vec<(String, String)>, Problem>,
+        request: Request,
+        request_id: &str,
+    ) -> Prepared {
+        let operation = route.operation;
+        let own = headers::own_wish(&request.headers, &operation, &self.0.config.sign_in.site);
+        let work = match own.and(path).and_then(|path| pipeline::read(route, path, &request)) {
+            Ok(work) => work,
+            Err(problem) => {
+                let mut refusal = Response::problem(&problem).with("X-Request-Id", request_id);
+                refusal.operation = Some(operation.id);
+                return Prepared::Immediate(refusal);
+            }
+        };
+        let (door, request_id) = (self.clone(), request_id.to_owned());
+        let call = stranger::PublicCall { operation, request, request_id: request_id.clone(), work };
+        let run: Closure = Arc::new(move |tx: &mut Tx<'_>| call.run(&door.0, tx));
+        let job = Job { run, version_given: false, operation: operation.id, request_id, _busy: None };
+        if operation.is_mutating() { Prepared::Write(job) } else { Prepared::Read(job) }
     }
 
     /// Carries a request out and waits for the durable answer. Blocks; for the simulator and for tests.
@@ -340,6 +383,8 @@ impl FrontDoor {
             Found::Undecodable(_, problem) => return Err(problem),
             Found::OtherMethods(_) | Found::Nothing => return Err(routes::route_not_found()),
         };
+        // The bytes would be taken in before the request is looked at as a whole.
+        headers::own_wish(&request.headers, &ImageUpload::OPERATION, &self.0.config.sign_in.site)?;
         let ImagePath { image_id } = parameters::typed(&path)?;
         let (door, secret) = (self.clone(), secret.clone());
         let read = move |tx: &mut Tx<'_>| pipeline::upload_entry(&door.0, tx, &secret, &image_id);

@@ -1,6 +1,8 @@
 //! What happens between the route and the answer: reading, then the steps inside the transaction.
 
-use api::{Code, Endpoint as _, Operation, Problem, Right, image::ImageUpload, timeline::TimelinePage};
+use api::{
+    Code, Endpoint as _, Operation, Problem, Right, image::ImageUpload, session::SessionDelete, timeline::TimelinePage,
+};
 use model::{
     AllocationId, AuditId, Timestamp,
     image::{ImageSpec, ImageState},
@@ -16,7 +18,7 @@ use super::{
     page::Binding,
     parameters, refusal,
     request::{Request, Response, stored_content_type},
-    routes::{Bound, Outcome, Raw, Route},
+    routes::{Bound, Outcome, Raw, Route, Run},
 };
 use crate::authz::{Caller, Resource, authenticate, token::Secret};
 
@@ -65,7 +67,8 @@ impl Call {
             let outcome = self.use_case(door, tx, &caller, work, now)?;
             return Ok(self.answer(work, &outcome));
         }
-        if !caller.may_change() {
+        // Whoever came in must be able to leave.
+        if !caller.may_change() && self.operation.id != SessionDelete::OPERATION.id {
             let detail = format!("The token may only be used for reading; {} changes something.", self.operation.id);
             return Err(Refusal::new(Code::TokenScopeTooNarrow, detail));
         }
@@ -93,7 +96,7 @@ impl Call {
             operation: &self.operation,
             path: &self.request.path,
             principal: &caller.principal_id,
-            token: sealing.then(|| caller.token.id.as_str()),
+            token: sealing.then(|| caller.shown()),
             body: &work.bound.canonical,
             if_match: work.headers.if_match,
         };
@@ -173,7 +176,11 @@ impl Call {
             binding: self.binding(caller, work),
             authorized: false,
         };
-        let outcome = (work.bound.run)(&mut ctx)?;
+        let Run::Known(run) = &work.bound.run else {
+            tracing::error!(operation = self.operation.id, "a use case for anybody stands behind a token");
+            return Err(refusal::internal().into());
+        };
+        let outcome = run(&mut ctx)?;
         if !ctx.authorized {
             tracing::error!(operation = self.operation.id, "a use case answered without asking for a right");
             return Err(refusal::internal().into());
@@ -244,6 +251,9 @@ impl Call {
             let rest: String = rest.map(|(name, value)| format!("{name}={}&", encoded(value))).collect();
             let link = format!("<{}?{rest}page_token={next}>; rel=\"next\"", self.request.path);
             response = response.with("Link", link);
+        }
+        if let Some(cookie) = &outcome.cookie {
+            response = response.with("Set-Cookie", cookie.clone());
         }
         response.poke = self.operation.is_mutating();
         response

@@ -21,6 +21,12 @@ pub struct Headers {
     pub authorization: Option<String>,
     /// `Content-Type`
     pub content_type: Option<String>,
+    /// `Cookie`
+    pub cookie: Option<String>,
+    /// `X-CSRF-Token`
+    pub csrf_token: Option<String>,
+    /// `Host`
+    pub host: Option<String>,
     /// `Idempotency-Key`
     pub idempotency_key: Option<String>,
     /// `If-Match`
@@ -29,6 +35,10 @@ pub struct Headers {
     pub if_none_match: Option<String>,
     /// `Last-Event-ID`
     pub last_event_id: Option<String>,
+    /// `Origin`
+    pub origin: Option<String>,
+    /// `Sec-Fetch-Site`
+    pub sec_fetch_site: Option<String>,
     /// `Upgrade`
     pub upgrade: Option<String>,
     /// `X-Request-Id`
@@ -55,11 +65,16 @@ impl Headers {
     pub const NAMES: &'static [&'static str] = &[
         "authorization",
         "content-type",
+        "cookie",
+        "host",
         "idempotency-key",
         "if-match",
         "if-none-match",
         "last-event-id",
+        "origin",
+        "sec-fetch-site",
         "upgrade",
+        "x-csrf-token",
         "x-request-id",
     ];
 
@@ -68,6 +83,11 @@ impl Headers {
         let place = match name {
             "authorization" => &mut self.authorization,
             "content-type" => &mut self.content_type,
+            "cookie" => &mut self.cookie,
+            "host" => &mut self.host,
+            "origin" => &mut self.origin,
+            "sec-fetch-site" => &mut self.sec_fetch_site,
+            "x-csrf-token" => &mut self.csrf_token,
             "idempotency-key" => &mut self.idempotency_key,
             "if-match" => &mut self.if_match,
             "if-none-match" => &mut self.if_none_match,
@@ -114,6 +134,12 @@ impl Request {
     /// The same request with a token.
     pub fn bearer(mut self, secret: &str) -> Self {
         self.headers.authorization = Some(format!("Bearer {secret}"));
+        self
+    }
+    /// The same request from a browser with a session; what the page knows of it goes along.
+    pub fn session(mut self, secret: &str, csrf_token: &str) -> Self {
+        self.headers.cookie = Some(format!("{}={secret}", api::session::COOKIE));
+        self.headers.csrf_token = Some(csrf_token.to_owned());
         self
     }
     /// The same request with a JSON body.

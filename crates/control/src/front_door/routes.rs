@@ -11,6 +11,7 @@ use super::{
     headers::Read,
     parameters,
     request::{RecordingFile, StreamStart},
+    stranger::Stranger,
 };
 use crate::{authz::token::Secret, image_files::Received, streams::Opening};
 
@@ -26,10 +27,16 @@ pub(crate) struct Outcome {
     pub(crate) opening: Option<Opening>,
     pub(crate) file: Option<RecordingFile>,
     pub(crate) noted: Option<String>,
+    pub(crate) cookie: Option<String>,
 }
 
 /// A use case with its input; may run several times.
-pub(crate) type Run = Box<dyn Fn(&mut Ctx<'_, '_>) -> Result<Outcome, Refusal> + Send + Sync>;
+pub(crate) enum Run {
+    /// For somebody who is known.
+    Known(Box<dyn Fn(&mut Ctx<'_, '_>) -> Result<Outcome, Refusal> + Send + Sync>),
+    /// For anybody.
+    Anybody(Box<dyn Fn(&mut Stranger<'_, '_>) -> Result<Outcome, Refusal> + Send + Sync>),
+}
 
 /// A request that was read.
 pub(crate) struct Bound {
@@ -61,18 +68,38 @@ pub(crate) struct Route {
 
 /// A use case: what carries an operation out.
 pub(crate) type UseCase<E> = fn(&mut Ctx<'_, '_>, Input<E>) -> Result<Answer<<E as Endpoint>::Answer>, Refusal>;
+/// A use case that is for anybody.
+pub(crate) type PublicUseCase<E> =
+    fn(&mut Stranger<'_, '_>, Input<E>) -> Result<Answer<<E as Endpoint>::Answer>, Refusal>;
 
 /// Joins an operation of the contract with its use case.
 pub(crate) fn route<E: Endpoint>(use_case: UseCase<E>) -> Route {
+    routed::<E>(Box::new(move |raw: &Raw<'_>| {
+        let (input, canonical) = bind::<E>(raw)?;
+        let run = move |ctx: &mut Ctx<'_, '_>| outcome::<E>(use_case(ctx, again(&input))?);
+        Ok(Bound { run: Run::Known(Box::new(run)), canonical })
+    }))
+}
+
+/// Joins an operation that is for anybody with its use case.
+pub(crate) fn public_route<E: Endpoint>(use_case: PublicUseCase<E>) -> Route {
+    routed::<E>(Box::new(move |raw: &Raw<'_>| {
+        let (input, canonical) = bind::<E>(raw)?;
+        let run = move |stranger: &mut Stranger<'_, '_>| outcome::<E>(use_case(stranger, again(&input))?);
+        Ok(Bound { run: Run::Anybody(Box::new(run)), canonical })
+    }))
+}
+
+fn routed<E: Endpoint>(bind: Bind) -> Route {
     let schema = schemars::SchemaGenerator::default().into_root_schema_for::<E::Query>();
     let names = schema.get("properties").and_then(serde_json::Value::as_object);
     let query_names = names.map(|names| names.keys().cloned().collect()).unwrap_or_default();
     let may_be_unchanged = api::openapi::may_be_unchanged(&api::endpoint::describe::<E>());
-    let bind = Box::new(move |raw: &Raw<'_>| bind::<E>(use_case, raw));
     Route { operation: E::OPERATION, query_names, may_be_unchanged, bind }
 }
 
-fn bind<E: Endpoint>(use_case: UseCase<E>, raw: &Raw<'_>) -> Result<Bound, Problem> {
+/// Reads a request into the types of its operation, and its body as that type writes it.
+fn bind<E: Endpoint>(raw: &Raw<'_>) -> Result<(Input<E>, Vec<u8>), Problem> {
     let path: E::Path = parameters::typed(raw.path)?;
     let query: E::Query = parameters::typed(raw.query)?;
     let body: E::Body = body::read(&E::OPERATION, E::has_body(), raw.content_type, raw.body)?;
@@ -80,24 +107,36 @@ fn bind<E: Endpoint>(use_case: UseCase<E>, raw: &Raw<'_>) -> Result<Bound, Probl
     let canonical = written(&body)?;
     let (if_match, last_event_id) = (raw.headers.if_match, raw.headers.last_event_id);
     let received = raw.received.cloned();
-    let run = move |ctx: &mut Ctx<'_, '_>| {
-        let (path, query, body, received) = (path.clone(), query.clone(), body.clone(), received.clone());
-        let answer = use_case(ctx, Input { path, query, body, if_match, last_event_id, received })?;
-        let body = answer.body.filter(|_| E::OPERATION.success != api::Success::NoContent);
-        Ok(Outcome {
-            body: body.as_ref().map(written).transpose()?.unwrap_or_default(),
-            version: answer.version,
-            location: answer.location,
-            about: answer.about,
-            next: answer.next.map(|token| token.0),
-            secret: answer.secret,
-            stream: answer.stream,
-            opening: answer.opening,
-            file: answer.file,
-            noted: answer.noted,
-        })
-    };
-    Ok(Bound { run: Box::new(run), canonical })
+    Ok((Input { path, query, body, if_match, last_event_id, received }, canonical))
+}
+
+// Not derived: that would ask it of the operation, which is never looked at.
+fn again<E: Endpoint>(input: &Input<E>) -> Input<E> {
+    Input {
+        path: input.path.clone(),
+        query: input.query.clone(),
+        body: input.body.clone(),
+        if_match: input.if_match,
+        last_event_id: input.last_event_id,
+        received: input.received.clone(),
+    }
+}
+
+fn outcome<E: Endpoint>(answer: Answer<E::Answer>) -> Result<Outcome, Refusal> {
+    let body = answer.body.filter(|_| E::OPERATION.success != api::Success::NoContent);
+    Ok(Outcome {
+        body: body.as_ref().map(written).transpose()?.unwrap_or_default(),
+        version: answer.version,
+        location: answer.location,
+        about: answer.about,
+        next: answer.next.map(|token| token.0),
+        secret: answer.secret,
+        stream: answer.stream,
+        opening: answer.opening,
+        file: answer.file,
+        noted: answer.noted,
+        cookie: answer.cookie,
+    })
 }
 
 fn written<T: serde::Serialize>(value: &T) -> Result<Vec<u8>, Problem> {

@@ -19,6 +19,7 @@ use governor::{
     middleware::StateInformationMiddleware,
     state::keyed::DashMapStateStore,
 };
+use model::Timestamp;
 
 /// An allowance: so many requests in so many seconds, all at once if need be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,6 +42,7 @@ type Limiter<K> = RateLimiter<K, DashMapStateStore<K>, DefaultClock, StateInform
 pub(super) struct Rates {
     tokens: Allowance<String>,
     addresses: Allowance<IpAddr>,
+    sign_ins: Allowance<IpAddr>,
     // Hashes of tokens that opened something. Forgotten all at once when there are too many: they are learnt again.
     known: Mutex<HashSet<String>>,
 }
@@ -60,8 +62,18 @@ pub(super) struct Left {
 }
 
 impl Rates {
-    pub(super) fn new(tokens: Rate, addresses: Rate) -> Self {
-        Self { tokens: Allowance::new(tokens), addresses: Allowance::new(addresses), known: Mutex::default() }
+    pub(super) fn new(tokens: Rate, addresses: Rate, sign_ins: Rate) -> Self {
+        Self {
+            tokens: Allowance::new(tokens),
+            addresses: Allowance::new(addresses),
+            sign_ins: Allowance::new(sign_ins),
+            known: Mutex::default(),
+        }
+    }
+
+    /// Takes one try to sign in out of the allowance of an address.
+    pub(super) fn sign_in(&self, address: IpAddr) -> Result<Left, (Problem, Left)> {
+        self.sign_ins.take(&address)
     }
 
     /// Takes one request out of the allowance that it falls under.
@@ -98,6 +110,7 @@ impl Rates {
     pub(super) fn tidy(&self) {
         self.tokens.tidy();
         self.addresses.tidy();
+        self.sign_ins.tidy();
     }
 }
 
@@ -137,6 +150,28 @@ impl<K: std::hash::Hash + Eq + Clone> Allowance<K> {
     fn tidy(&self) {
         self.limiter.retain_recent();
         self.limiter.shrink_to_fit();
+    }
+}
+
+/// For how many seconds it is good enough to know that a session was used.
+const NOTED_S: i64 = 300;
+
+/// Which sessions were noted as used, and when. Forgotten all at once when there are too many: they are noted again.
+#[derive(Debug, Default)]
+pub(super) struct Noted(Mutex<HashMap<String, Timestamp>>);
+
+impl Noted {
+    /// Whether it is time to note that a session is used. Who is told so is taken to do it.
+    pub(super) fn due(&self, session_hash: &str, now: Timestamp) -> bool {
+        let mut noted = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if noted.get(session_hash).is_some_and(|at| *at <= now && now < at.plus_seconds(NOTED_S)) {
+            return false;
+        }
+        if noted.len() >= KNOWN_MAX {
+            noted.clear();
+        }
+        noted.insert(session_hash.to_owned(), now);
+        true
     }
 }
 
@@ -200,7 +235,8 @@ mod tests {
 
     #[test]
     fn an_allowance_runs_out_and_says_when_to_come_back() {
-        let rates = Rates::new(Rate { requests: 2, window_s: 3600 }, Rate { requests: 9, window_s: 60 });
+        let rates =
+            Rates::new(Rate { requests: 2, window_s: 3600 }, Rate { requests: 9, window_s: 60 }, Rate::default());
         let (me, other, here) = ("a".to_owned(), "b".to_owned(), "127.0.0.1".parse().unwrap());
         assert_eq!(rates.take(Some(&me), here).unwrap().policy, "\"default\";q=9;w=60", "not known yet");
         assert_eq!(rates.learn(&me, true).unwrap().left, "\"default\";r=1;t=1800");
@@ -216,11 +252,20 @@ mod tests {
 
     #[test]
     fn made_up_tokens_share_the_allowance_of_their_address() {
-        let rates = Rates::new(Rate::default(), Rate { requests: 2, window_s: 3600 });
+        let rates = Rates::new(Rate::default(), Rate { requests: 2, window_s: 3600 }, Rate::default());
         let here = "127.0.0.1".parse().unwrap();
         let outcomes: Vec<bool> = (0..3).map(|n| rates.take(Some(&format!("made-up-{n}")), here).is_ok()).collect();
         assert_eq!(outcomes, [true, true, false]);
         assert!(rates.take(None, "127.0.0.2".parse().unwrap()).is_ok());
+    }
+
+    #[test]
+    fn that_a_session_is_used_is_noted_now_and_then() {
+        let (noted, start) = (Noted::default(), Timestamp::from_micros(1_000_000));
+        let at = |seconds: i64| noted.due("a", start.plus_seconds(seconds));
+        assert_eq!([at(0), at(1), at(NOTED_S - 1), at(NOTED_S), at(NOTED_S + 1)], [true, false, false, true, false]);
+        assert!(noted.due("b", start));
+        assert!(at(-5), "a clock that was set back does not end sessions");
     }
 
     #[test]

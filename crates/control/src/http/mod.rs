@@ -5,10 +5,12 @@
 //! Encryption is somebody else's: put a TLS proxy in front. An address that is reachable from elsewhere is refused unless
 //! the set-up says that such a proxy, or a private network, is there.
 
+mod callback;
 mod feed;
 mod guests;
 mod limits;
 mod outside;
+mod portal;
 mod service;
 mod stream;
 mod upload;
@@ -44,6 +46,8 @@ pub struct HttpConfig {
     pub rate: Rate,
     /// The allowance of each address for requests without a token that is known to be good.
     pub stranger_rate: Rate,
+    /// The allowance of each address for trying to sign in.
+    pub sign_in_rate: Rate,
     /// Open connections at most.
     pub connections_max: usize,
     /// Open connections from one address at most.
@@ -60,6 +64,8 @@ pub struct HttpConfig {
     pub head_poll: Duration,
     /// How long open requests may take to end when the server stops.
     pub drain: Duration,
+    /// The files of the portal; none where it was not built.
+    pub portal: &'static [::portal::File],
 }
 
 impl HttpConfig {
@@ -70,6 +76,7 @@ impl HttpConfig {
             plaintext_allowed: false,
             rate: Rate::default(),
             stranger_rate: Rate::default(),
+            sign_in_rate: Rate { requests: 120, window_s: 60 },
             connections_max: 8192,
             connections_per_address_max: 1024,
             arrival: Duration::from_secs(api::limits::ARRIVAL_S_MAX),
@@ -78,6 +85,7 @@ impl HttpConfig {
             heartbeat: Duration::from_secs(15),
             head_poll: Duration::from_millis(500),
             drain: Duration::from_secs(10),
+            portal: ::portal::files(),
         }
     }
 }
@@ -162,7 +170,7 @@ impl Drop for HttpServer {
 
 async fn run(listener: TcpListener, config: HttpConfig, parts: Parts, mut stopping: watch::Receiver<bool>) {
     let open = Connections::new(config.connections_max, config.connections_per_address_max);
-    let rates = Arc::new(Rates::new(config.rate, config.stranger_rate));
+    let rates = Arc::new(Rates::new(config.rate, config.stranger_rate, config.sign_in_rate));
     let service = Arc::new(Service::new(&config, parts.clone(), Arc::clone(&rates), stopping.clone()));
     let mut connections = JoinSet::new();
     let follow = parts.feed.follow(&parts.db, config.head_poll, &parts.poke);

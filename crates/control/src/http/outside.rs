@@ -40,8 +40,9 @@ const START: &str = "<!DOCTYPE html><html lang=\"en\"><head><meta charset=\"utf-
     content=\"width=device-width, initial-scale=1\"><meta name=\"color-scheme\" content=\"light dark\">\
     <title>gpuaas</title><link rel=\"stylesheet\" href=\"/docs/reference.css\"></head><body><header class=\"bar\">\
     <a class=\"brand\" href=\"/\">gpuaas</a></header><div class=\"columns start\"><main id=\"main\"><h1>gpuaas control plane</h1>\
-    <p>The portal is not built into this binary; use the API or the <code>gpuaas</code> \
-    command.</p><ul><li><a href=\"/docs/api\">API reference</a></li><li><a href=\"/docs/errors\">Problem codes</a></li>\
+    <p>The portal is not built into this binary. To have it, run <code>npm ci</code> and <code>npm run build</code> in \
+    <code>portal/</code>, then <code>cargo build</code> again. The API is at <code>/api/v1</code> all the same; use it, or \
+    the <code>gpuaas</code> command.</p><ul><li><a href=\"/docs/api\">API reference</a></li><li><a href=\"/docs/errors\">Problem codes</a></li>\
     <li><a href=\"/openapi.json\">OpenAPI</a> and <a href=\"/asyncapi.json\">AsyncAPI</a> documents</li>\
     <li><a href=\"/healthz\">Health</a>, <a href=\"/readyz\">readiness</a> and <a href=\"/metrics\">metrics</a></li>\
     </ul></main></div></body></html>\n";

@@ -2,7 +2,10 @@
 
 use std::{convert::Infallible, io::ErrorKind, net::SocketAddr, panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
-use api::{Code, Problem, headers as names, limits};
+use api::{
+    Code, Endpoint as _, Problem, headers as names, limits,
+    session::{SessionCreate, SessionOidcStart},
+};
 use bytes::Bytes;
 use futures::FutureExt as _;
 use http::{HeaderMap, HeaderName, HeaderValue, header};
@@ -16,15 +19,18 @@ use tracing::Instrument as _;
 
 use super::{
     HttpConfig, Parts, guests,
-    limits::{Left, Rates},
+    limits::{Left, Noted, Rates},
     outside::{self, Page},
+    portal::Portal,
     stream, upload,
     wire::Phase,
 };
 use crate::{
     authz::token::Secret,
     front_door::{FrontDoor, Headers, Request, Response, StreamStart, internal},
+    sign_in::CALLBACK,
 };
+use store::Tx;
 
 pub(super) type Answer = hyper::Response<BoxBody<Bytes, Infallible>>;
 
@@ -36,7 +42,12 @@ pub(super) struct Service {
     heartbeat: Duration,
     stall: Duration,
     pages: outside::Pages,
+    portal: Portal,
+    noted: Noted,
 }
+
+/// Operations that are a try to sign in.
+const SIGN_INS: [&str; 2] = [SessionCreate::OPERATION.id, SessionOidcStart::OPERATION.id];
 
 /// What a request is counted as.
 struct Counts {
@@ -50,7 +61,17 @@ struct Counts {
 impl Service {
     pub(super) fn new(config: &HttpConfig, parts: Parts, rates: Arc<Rates>, stopping: watch::Receiver<bool>) -> Self {
         let (arrival, heartbeat, stall) = (config.arrival, config.heartbeat, config.stall);
-        Self { parts, rates, stopping, arrival, heartbeat, stall, pages: outside::Pages::default() }
+        Self {
+            parts,
+            rates,
+            stopping,
+            arrival,
+            heartbeat,
+            stall,
+            pages: outside::Pages::default(),
+            portal: Portal::new(config.portal),
+            noted: Noted::default(),
+        }
     }
 
     pub(super) async fn answer(
@@ -101,22 +122,31 @@ impl Service {
             return self.refuse(problem, unread(request)).await;
         }
         let (method, path) = (request.method().clone(), request.uri().path().to_owned());
-        if let Some(page) = self.pages.find(&path) {
+        if let Some(answer) = self.beside(&method, &path, request.headers()).await {
             counts.operation = "page";
-            return self.page(page, &method).await;
+            return answer;
         }
         if let Some(found) = self.parts.door.operation_of(method.as_str(), &path) {
             counts.operation = found.id;
             counts.changes = found.is_mutating();
         }
-        let token = FrontDoor::token_of(&headers);
+        let token = FrontDoor::credential_of(&headers);
         let token_hash = token.as_ref().map(Secret::hash);
-        match self.rates.take(token_hash.as_ref(), peer.ip()) {
+        let returns = path == CALLBACK && method == http::Method::GET;
+        let signs_in = returns || SIGN_INS.contains(&counts.operation);
+        let taken =
+            if signs_in { self.rates.sign_in(peer.ip()) } else { self.rates.take(token_hash.as_ref(), peer.ip()) };
+        match taken {
             Ok(left) => counts.limit = Some(left),
             Err((problem, left)) => {
                 counts.limit = Some(left);
                 return self.refuse(problem, unread(request)).await;
             }
+        }
+        if returns {
+            counts.operation = "sign_in_return";
+            let query = request.uri().query().unwrap_or_default();
+            return self.signed_in(query, &headers, request.headers(), request_id).await;
         }
         let query = request.uri().query().map(str::to_owned);
         let upgrade = guests::upgrade_of(&mut request);
@@ -136,13 +166,38 @@ impl Service {
             Ok(request) => request,
             Err((problem, unread)) => return self.refuse(problem, unread).await,
         };
+        self.make_ready(counts.operation).await;
         let response = self.parts.door.serve(&self.parts.db, request).await;
-        if let Some(hash) = &token_hash
+        if let Some(hash) = token_hash.as_ref().filter(|_| !signs_in)
             && let Some(left) = self.rates.learn(hash, response.status != 401)
         {
             counts.limit = Some(left);
         }
+        self.seen(token.as_ref(), response.status != 401).await;
         self.given(response, token, upgrade, counts).await
+    }
+
+    /// Asks the identity provider about itself before a transaction needs to know it.
+    async fn make_ready(&self, operation: &str) {
+        if operation == SessionOidcStart::OPERATION.id
+            && let Some(oidc) = &self.parts.door.config().sign_in.oidc
+        {
+            oidc.make_ready(self.parts.door.ports()).await;
+        }
+    }
+
+    /// Notes now and then that a session is used, so that it does not end for want of it.
+    async fn seen(&self, credential: Option<&Secret>, good: bool) {
+        let Some(session) = credential.filter(|secret| good && secret.is_session()) else { return };
+        let (hash, now) = (session.hash(), self.parts.door.ports().now());
+        if !self.noted.due(&hash, now) {
+            return;
+        }
+        let noting = self.parts.db.write_async(move |tx: &mut Tx<'_>| store::sessions::seen(tx, &hash, now)).await;
+        if let Err(error) = noting {
+            // The session ends a little earlier than it might; nothing else depends on it.
+            tracing::warn!(%error, "that a session is used could not be noted");
+        }
     }
 
     /// The answer of the door as one of HTTP, with what it needs of the connection.
@@ -256,6 +311,18 @@ impl Service {
             // Whoever was late once is not waited for again.
             Err(problem) if problem.code == Code::BodyTooLarge => Err((problem, Some(incoming))),
             Err(problem) => Err((problem, None)),
+        }
+    }
+
+    /// What is served beside the API: documents first, then the portal.
+    async fn beside(&self, method: &http::Method, path: &str, headers: &HeaderMap) -> Option<Answer> {
+        match self.pages.find(path) {
+            None => self.portal.answer(method, path, headers),
+            Some(Page::Start) => match self.portal.answer(method, path, headers) {
+                Some(answer) => Some(answer),
+                None => Some(self.page(Page::Start, method).await),
+            },
+            Some(page) => Some(self.page(page, method).await),
         }
     }
 
@@ -378,7 +445,11 @@ fn read_headers(map: &HeaderMap) -> Headers {
     let mut headers = Headers::default();
     for name in Headers::NAMES {
         for value in map.get_all(*name) {
-            headers.set(name, value.to_str().ok());
+            match *name {
+                // Other programs of this host have cookies too, and write into them what they like.
+                "cookie" => headers.set(name, Some(&String::from_utf8_lossy(value.as_bytes()))),
+                name => headers.set(name, value.to_str().ok()),
+            }
         }
     }
     headers
@@ -424,11 +495,10 @@ fn secure(headers: &mut HeaderMap) {
         (header::X_FRAME_OPTIONS, "DENY"),
         (header::REFERRER_POLICY, "no-referrer"),
         (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
+        (header::CACHE_CONTROL, "no-store"),
     ] {
-        headers.insert(name, HeaderValue::from_static(value));
-    }
-    if !headers.contains_key(header::CACHE_CONTROL) {
-        headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+        // What serves pages of its own knows better what they need.
+        headers.entry(name).or_insert(HeaderValue::from_static(value));
     }
 }
 

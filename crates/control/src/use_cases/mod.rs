@@ -20,6 +20,7 @@ mod operators;
 mod placement;
 mod platform;
 mod service_accounts;
+mod sessions;
 mod slot_profiles;
 mod ssh_keys;
 mod streams;
@@ -66,6 +67,7 @@ pub(crate) fn routes() -> Vec<Route> {
         supply::routes(),
         ingress::routes(),
         governance::routes(),
+        sessions::routes(),
     ]
     .into_iter()
     .flatten()

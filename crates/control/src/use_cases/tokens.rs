@@ -15,11 +15,11 @@ use api::{
     page::Page,
 };
 use model::{PrincipalId, ProjectId, TenantId, TokenId};
-use store::{members, principals, principals::PrincipalRow, projects, tenants, tokens};
+use store::{Tx, members, principals, principals::PrincipalRow, projects, tenants, tokens};
 
 use super::{tenancy::refuse_if_going, unknown};
 use crate::{
-    authz::Resource,
+    authz::{Caller, Resource},
     front_door::{Answer, Ctx, Input, Refusal, Route, internal, route},
     views,
 };
@@ -36,13 +36,18 @@ pub(super) fn routes() -> Vec<Route> {
 
 fn whoami(ctx: &mut Ctx<'_, '_>, _: Input<Whoami>) -> Result<Answer<WhoamiView>, Refusal> {
     ctx.myself()?;
-    let row = principals::get(ctx.tx, &ctx.caller.principal_id)?.ok_or_else(internal)?;
+    Ok(Answer::new(who(ctx.tx, ctx.caller)?))
+}
+
+/// Who a caller is, and what they may do with what they have shown.
+pub(super) fn who(tx: &mut Tx<'_>, caller: &Caller) -> Result<WhoamiView, Refusal> {
+    let row = principals::get(tx, &caller.principal_id)?.ok_or_else(internal)?;
     let mut principal = views::principal(row);
     // What the token in use carries, not what its owner could do with another.
-    principal.platform_role = ctx.caller.platform_role;
-    let token = views::token(ctx.caller.token.clone())?;
-    let bindings = ctx.caller.bindings.iter().cloned().map(views::binding).collect();
-    Ok(Answer::new(WhoamiView { principal, token, bindings }))
+    principal.platform_role = caller.platform_role;
+    let token = views::token(caller.token.clone())?;
+    let bindings = caller.bindings.iter().cloned().map(views::binding).collect();
+    Ok(WhoamiView { principal, token, bindings })
 }
 
 fn token_list(ctx: &mut Ctx<'_, '_>, input: Input<TokenList>) -> Result<Answer<Page<TokenView>>, Refusal> {

@@ -16,7 +16,7 @@ use tokio::{
 use crate::world::World;
 
 pub fn config() -> HttpConfig {
-    HttpConfig::new("127.0.0.1:0".parse().unwrap())
+    HttpConfig { portal: &[], ..HttpConfig::new("127.0.0.1:0".parse().unwrap()) }
 }
 
 pub async fn serve(world: &World, config: HttpConfig) -> (HttpServer, EventFeed) {

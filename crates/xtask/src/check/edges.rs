@@ -26,9 +26,11 @@ const ROOMS: &[Room] = &[
     Room { name: "store", may_use: &["model"], tests_may_use: &[] },
     // Whole machines and who provides them; above the host's rooms because control orders them, not an agent.
     Room { name: "machines", may_use: &["model"], tests_may_use: &[] },
+    // The portal's files as they were built; knows nothing of what they show.
+    Room { name: "portal", may_use: &[], tests_may_use: &[] },
     Room {
         name: "control",
-        may_use: &["model", "topology", "engine", "govern", "lifecycle", "api", "store", "machines"],
+        may_use: &["model", "topology", "engine", "govern", "lifecycle", "api", "store", "machines", "portal"],
         // The world that control's tests run in; the other direction is the normal one.
         tests_may_use: &["agent", "sim"],
     },
