@@ -44,6 +44,7 @@ pub const MIGRATIONS: &[Migration] = &[
     Migration { version: 10, name: "machines", sql: include_str!("../migrations/0010_machines.sql") },
     Migration { version: 11, name: "governance", sql: include_str!("../migrations/0011_governance.sql") },
     Migration { version: 12, name: "workloads", sql: include_str!("../migrations/0012_workloads.sql") },
+    Migration { version: 15, name: "webhooks", sql: include_str!("../migrations/0015_webhooks.sql") },
 ];
 
 const HISTORY: &str = "CREATE TABLE IF NOT EXISTS schema_migrations (
