@@ -38,6 +38,7 @@ pub mod supply;
 pub mod tenancy;
 pub mod timeline;
 pub mod usage;
+pub mod webhook;
 pub mod wipe_override;
 pub mod workload;
 
@@ -86,5 +87,6 @@ pub fn operations() -> Vec<Described> {
     all.extend(machine::described());
     all.extend(governance::described());
     all.extend(queue::described());
+    all.extend(webhook::described());
     all
 }

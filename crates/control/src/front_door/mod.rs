@@ -65,6 +65,8 @@ pub struct FrontDoorConfig {
     pub images: Option<ImageFiles>,
     /// Whether this is a laboratory: then there is a model of GPU that is none, which is never for sale.
     pub lab: bool,
+    /// Where events may be sent.
+    pub webhook_reach: crate::webhooks::Reach,
 }
 
 impl Default for FrontDoorConfig {
@@ -77,6 +79,7 @@ impl Default for FrontDoorConfig {
             gateway: Gateway::default(),
             images: None,
             lab: false,
+            webhook_reach: crate::webhooks::Reach::default(),
         }
     }
 }

@@ -27,6 +27,7 @@ mod tenancy;
 pub(crate) mod timeline;
 mod tokens;
 mod usage;
+mod webhooks;
 mod workloads;
 
 pub(crate) use platform::noun;
@@ -65,6 +66,7 @@ pub(crate) fn routes() -> Vec<Route> {
         supply::routes(),
         ingress::routes(),
         governance::routes(),
+        webhooks::routes(),
     ]
     .into_iter()
     .flatten()
