@@ -174,12 +174,11 @@ fn webhook_rotate_secret(
     let secret = ctx.mint_webhook();
     let previous_s = input.body.previous_for_s.map_or(PREVIOUS_S, PreviousSecretS::get);
     let until = ctx.stamp.now.plus_seconds(previous_s);
-    let version = webhooks::rotate(ctx.tx, &mut ctx.stamp, &row, secret.reveal(), until)?;
+    webhooks::rotate(ctx.tx, &mut ctx.stamp, &row, secret.reveal(), until)?;
     let row = webhooks::get(ctx.tx, &row.id)?.ok_or_else(internal)?;
     let (id, tenant) = (row.id.clone(), row.tenant_id.clone());
     let shown = WebhookCreatedView { webhook: view(ctx, row)?, secret: secret.reveal().to_owned() };
-    let answer = Answer::new(shown).version(version).about(id, tenant.as_ref());
-    Ok(Answer { secret: Some(secret), ..answer })
+    Ok(Answer { secret: Some(secret), ..Answer::new(shown).about(id, tenant.as_ref()) })
 }
 
 fn refuse_disabled(row: &WebhookRow) -> Result<(), Refusal> {

@@ -548,7 +548,7 @@ fn a_tenants_webhook_gets_its_own_events_and_the_platforms_gets_all() {
 }
 
 #[test]
-fn who_leads_sends_and_who_follows_sends_what_was_not_written_down_under_the_same_id() {
+fn who_leads_sends_and_what_was_not_written_down_is_sent_again_under_the_same_id() {
     both_engines(|db| {
         let receiver = Receiver::start();
         let mut post = Post::new(db.clone());
@@ -563,48 +563,24 @@ fn who_leads_sends_and_who_follows_sends_what_was_not_written_down_under_the_sam
         assert_eq!(post.runtime.block_on(theirs.step()).unwrap(), done(0, 0, 0), "who does not lead sends nothing");
         assert_eq!(post.step(), done(1, 0, 0));
         let first = receiver.take();
-        // Overtaken without knowing: what it sends cannot be written down.
+        // The other takes over while the leader waits for an answer, which then cannot be written down.
         post.happens();
         post.world.settle();
         post.world.advance_s(10);
-        assert!(other.step(post.world.clock_now()).leading);
+        let now = post.world.clock_now();
+        receiver.meanwhile(move || assert!(other.step(now).leading));
         let lost = post.runtime.block_on(post.courier.step());
         assert_eq!(lost, Err(store::StoreError::LostLeadership));
-        assert!(receiver.take().is_empty(), "it could not even take the event on");
         assert_eq!(post.runtime.block_on(theirs.step()).unwrap(), done(1, 0, 0));
-        let second = receiver.take();
-        assert_eq!(second.len(), 1);
+        let sent = receiver.take();
+        assert_eq!(sent.len(), 2);
+        assert_eq!(sent[0].header("webhook-id"), sent[1].header("webhook-id"));
         assert_ne!(
-            second[0].header("webhook-id"),
+            sent[0].header("webhook-id"),
             first[0].header("webhook-id"),
             "what was written down is not sent again"
         );
-    });
-}
-
-#[test]
-fn what_was_sent_and_not_written_down_is_sent_again_under_the_same_id() {
-    both_engines(|db| {
-        let receiver = Receiver::start();
-        let mut post = Post::new(db);
-        let (id, _) = post.hook(json!({"url": receiver.url(), "event_types": ["ssh_key.*"]}));
-        post.happens();
-        post.world.settle();
-        // The leader's process ends between the answer and the commit: here, by going on for no time at all.
-        post.runtime.block_on(post.courier.go_on(std::time::Duration::ZERO)).unwrap();
-        while receiver.take().is_empty() {
-            let more = post.runtime.block_on(post.courier.go_on(std::time::Duration::from_millis(1)));
-            more.unwrap();
-        }
-        let poster = Poster::new(reach(&["127.0.0.0/8"]), MadeUp::finding(&[&["127.0.0.1"]]), None).unwrap();
-        let parts = (post.world.db.clone(), post.world.ports.clone());
-        post.courier = Courier::new(parts, post.world.config.clone(), post.world.plane.led(), poster, Metrics::new());
-        let again = post.step();
-        let state = post.deliveries(&id)[0]["state"].clone();
-        assert_eq!(state, "delivered");
-        let ids: std::collections::BTreeSet<String> =
-            receiver.take().iter().map(|one| one.header("webhook-id").to_owned()).collect();
-        assert!(again.delivered == ids.len() && ids.len() <= 1, "at least once, and under one id");
+        assert_eq!(post.runtime.block_on(theirs.step()).unwrap(), done(0, 0, 0));
     });
 }
 

@@ -58,6 +58,7 @@ pub type Answer = (u16, Vec<(&'static str, String)>, String);
 struct Kept {
     sent: Mutex<Vec<Sent>>,
     answers: Mutex<VecDeque<Answer>>,
+    meanwhile: Mutex<Option<Box<dyn FnOnce() + Send>>>,
 }
 
 pub struct Receiver {
@@ -128,6 +129,11 @@ impl Receiver {
         self.kept.answers.lock().unwrap().extend(answers);
     }
 
+    /// What happens once between the next request and its answer.
+    pub fn meanwhile(&self, happens: impl FnOnce() + Send + 'static) {
+        *self.kept.meanwhile.lock().unwrap() = Some(Box::new(happens));
+    }
+
     /// What came since the last time this was asked.
     pub fn take(&self) -> Vec<Sent> {
         std::mem::take(&mut *self.kept.sent.lock().unwrap())
@@ -142,6 +148,10 @@ async fn serve(stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static, kep
             let body = body.collect().await?.to_bytes();
             let path = parts.uri.path_and_query().map(ToString::to_string).unwrap_or_default();
             kept.sent.lock().unwrap().push(Sent { path, headers: parts.headers, body });
+            let happens = kept.meanwhile.lock().unwrap().take();
+            if let Some(happens) = happens {
+                tokio::task::spawn_blocking(happens).await.unwrap();
+            }
             let (status, headers, text) =
                 kept.answers.lock().unwrap().pop_front().unwrap_or((200, vec![], "thanks".to_owned()));
             let mut response = Response::builder().status(status);
