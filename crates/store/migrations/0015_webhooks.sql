@@ -58,6 +58,11 @@ CREATE INDEX webhook_deliveries_again ON webhook_deliveries (webhook_id, next_us
 CREATE INDEX webhook_deliveries_unnumbered ON webhook_deliveries (event_id) WHERE event_seq IS NULL;
 CREATE INDEX webhook_deliveries_by_age ON webhook_deliveries (created_us, id);
 
+-- Webhooks that were removed and whose deliveries are not all forgotten yet.
+CREATE TABLE webhooks_gone (
+  webhook_id TEXT PRIMARY KEY
+);
+
 CREATE TABLE webhook_attempts (
   delivery_id TEXT NOT NULL REFERENCES webhook_deliveries (id),
   number BIGINT NOT NULL CHECK (number >= 1),

@@ -42,6 +42,8 @@ const OPEN_MAX: i64 = 10_000;
 /// Old deliveries that are forgotten in one commit, and how often that is looked at.
 const PRUNED_AT_ONCE: i64 = 500;
 const PRUNE_EVERY_S: i64 = 60;
+/// How often it is counted what waits.
+const MEASURE_EVERY_S: i64 = 5;
 
 /// What one look and what came of it did.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -101,6 +103,7 @@ pub struct Courier {
     turns: BTreeMap<Lane, u64>,
     turn: u64,
     pruned: Option<Timestamp>,
+    measured: Option<Timestamp>,
 }
 
 impl std::fmt::Debug for Courier {
@@ -125,6 +128,7 @@ impl Courier {
             turns: BTreeMap::new(),
             turn: 0,
             pruned: None,
+            measured: None,
         }
     }
 
@@ -196,7 +200,7 @@ impl Courier {
 
     fn prune(&mut self, leader: &Leader) -> Result<(), StoreError> {
         let now = leader.now;
-        if self.pruned.is_some_and(|at| now >= at && now < at.plus_seconds(PRUNE_EVERY_S)) {
+        if lately(self.pruned, now, PRUNE_EVERY_S) {
             return Ok(());
         }
         let pruned = leader.commit(move |tx, _| deliveries::prune(tx, rules::kept_since(now), PRUNED_AT_ONCE))?;
@@ -205,9 +209,13 @@ impl Courier {
         Ok(())
     }
 
-    fn measure(&self, leader: &Leader) -> Result<(), StoreError> {
+    fn measure(&mut self, leader: &Leader) -> Result<(), StoreError> {
+        if lately(self.measured, leader.now, MEASURE_EVERY_S) {
+            return Ok(());
+        }
+        self.measured = Some(leader.now);
         let (oldest, open, disabled) = leader.read(|tx| {
-            let open = deliveries::open(tx)?.iter().map(|(_, count)| count).sum();
+            let open = deliveries::open(tx)?.iter().map(|(_, count)| count).sum::<i64>();
             Ok((deliveries::oldest_new(tx)?, open, webhooks::disabled(tx)?))
         })?;
         let lag_us = oldest.map_or(0, |at| leader.now.micros_since(at).max(0));
@@ -281,6 +289,11 @@ impl Courier {
         let [byte, ..] = self.ports.id_bits();
         i64::from(byte) * rules::JITTER_PER_MILLE_MAX / i64::from(u8::MAX)
     }
+}
+
+/// Whether something was done a short while ago. A clock that jumped back does not make it so.
+fn lately(at: Option<Timestamp>, now: Timestamp, within_s: i64) -> bool {
+    at.is_some_and(|at| now >= at && now < at.plus_seconds(within_s))
 }
 
 /// Gives every webhook that is behind its deliveries, and says how far it has come, in one commit.

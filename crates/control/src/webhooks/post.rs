@@ -217,7 +217,7 @@ where
         let status = response.status().as_u16();
         let retry_after_s =
             response.headers().get(header::RETRY_AFTER).and_then(|value| value.to_str().ok()?.parse().ok());
-        Ok(Reply { status, retry_after_s, body: beginning(response.into_body()).await })
+        Ok::<Reply, String>(Reply { status, retry_after_s, body: beginning(response.into_body()).await })
     };
     tokio::pin!(answered, connection);
     // The connection has to be driven while its answer is waited for; that it ends first is no error by itself.

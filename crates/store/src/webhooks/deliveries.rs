@@ -100,13 +100,22 @@ const DUE_AGAIN: &str = concat!(
     " WHERE d.webhook_id = $1 AND d.state = 'failed' AND d.event_seq IS NOT NULL AND d.next_us <= $2 ",
     "ORDER BY d.next_us, d.event_seq LIMIT $3"
 );
-const WAITING: &str = "SELECT d.webhook_id, d.state FROM webhook_deliveries d JOIN webhooks w ON w.id = d.webhook_id \
-    WHERE w.enabled = 1 AND d.state IN ('pending', 'failed') AND d.next_us <= $1 AND d.event_seq IS NOT NULL \
-    GROUP BY d.webhook_id, d.state ORDER BY d.webhook_id, d.state";
-const OPEN: &str = "SELECT d.webhook_id, COUNT(*) FROM webhook_deliveries d WHERE d.state IN ('pending', 'failed') \
-    GROUP BY d.webhook_id";
-const OPEN_OF: &str =
-    "SELECT COUNT(*) FROM webhook_deliveries d WHERE d.webhook_id = $1 AND d.state IN ('pending', 'failed')";
+// One part for each state: each then walks the index of what is open, and never the rows of a month.
+macro_rules! waiting_in {
+    ($state:literal) => {
+        concat!(
+            "SELECT d.webhook_id, d.state FROM webhook_deliveries d JOIN webhooks w ON w.id = d.webhook_id ",
+            "WHERE w.enabled = 1 AND d.state = '",
+            $state,
+            "' AND d.next_us <= $1 AND d.event_seq IS NOT NULL GROUP BY d.webhook_id, d.state"
+        )
+    };
+}
+const WAITING: &str = concat!(waiting_in!("pending"), " UNION ALL ", waiting_in!("failed"));
+const OPEN: &str = "SELECT o.webhook_id, COUNT(*) FROM (SELECT webhook_id FROM webhook_deliveries WHERE state = 'pending' \
+    UNION ALL SELECT webhook_id FROM webhook_deliveries WHERE state = 'failed') AS o GROUP BY o.webhook_id";
+const OPEN_OF: &str = "SELECT COUNT(*) FROM (SELECT id FROM webhook_deliveries WHERE webhook_id = $1 AND state = 'pending' \
+    UNION ALL SELECT id FROM webhook_deliveries WHERE webhook_id = $1 AND state = 'failed') AS o";
 const OLDEST_NEW: &str = "SELECT MIN(e.at_us) FROM webhook_deliveries d JOIN webhooks w ON w.id = d.webhook_id \
     JOIN events e ON e.id = d.event_id WHERE w.enabled = 1 AND d.state = 'pending'";
 const ATTEMPT: &str = "INSERT INTO webhook_attempts (delivery_id, number, at_us, duration_us, status, error, body) \
@@ -116,8 +125,9 @@ const ATTEMPTED: &str = "UPDATE webhook_deliveries SET state = $2, attempts = at
 const ATTEMPTS: &str = "SELECT number, at_us, duration_us, status, error, body FROM webhook_attempts \
     WHERE delivery_id = $1 ORDER BY number DESC LIMIT $2";
 const OLD: &str = "SELECT id FROM webhook_deliveries WHERE created_us < $1 ORDER BY created_us, id LIMIT $2";
-const ORPHANS: &str = "SELECT d.id FROM webhook_deliveries d WHERE NOT EXISTS (SELECT 1 FROM webhooks w \
-    WHERE w.id = d.webhook_id) LIMIT $1";
+const GONE: &str = "SELECT webhook_id FROM webhooks_gone ORDER BY webhook_id LIMIT 1";
+const OF_GONE: &str = "SELECT id FROM webhook_deliveries WHERE webhook_id = $1 ORDER BY id LIMIT $2";
+const GONE_WHOLLY: &str = "DELETE FROM webhooks_gone WHERE webhook_id = $1";
 const FORGET_ATTEMPTS: &str = "DELETE FROM webhook_attempts WHERE delivery_id IN \
     (SELECT given.key FROM json_each(json(CAST($1 AS TEXT))) AS given)";
 const FORGET: &str = "DELETE FROM webhook_deliveries WHERE id IN \
@@ -156,7 +166,7 @@ pub fn again(tx: &mut Tx<'_>, stamp: &Stamp<'_>, webhook_id: &WebhookId, event_i
     tx.execute(AGAIN, &[webhook_id.into(), event_id.into(), stamp.now.into()]).map(drop)
 }
 
-/// Gives deliveries the numbers of their events that had none when they were recorded. Says whether there were any such.
+/// Gives deliveries the numbers of their events that had none when they were recorded.
 pub fn number(tx: &mut Tx<'_>) -> Result<(), StoreError> {
     tx.execute(NUMBERED, &[]).map(drop)
 }
@@ -260,10 +270,17 @@ pub fn attempts(tx: &mut Tx<'_>, id: &WebhookDeliveryId, limit: i64) -> Result<V
     tx.query(ATTEMPTS, &[id.into(), limit.into()])?.iter().map(read).collect()
 }
 
-/// Forgets deliveries from before a moment, and those whose webhook is gone. Says how many.
+/// Forgets deliveries from before a moment, and those to a webhook that is gone. Says how many.
 pub fn prune(tx: &mut Tx<'_>, before: Timestamp, limit: i64) -> Result<u64, StoreError> {
     let mut rows = tx.query(OLD, &[before.into(), limit.into()])?;
-    rows.extend(tx.query(ORPHANS, &[limit.into()])?);
+    if let Some(gone) = tx.query_opt(GONE, &[])? {
+        let webhook = gone.text(0)?;
+        let left = tx.query(OF_GONE, &[webhook.into(), limit.into()])?;
+        if left.is_empty() {
+            tx.execute(GONE_WHOLLY, &[webhook.into()])?;
+        }
+        rows.extend(left);
+    }
     if rows.is_empty() {
         return Ok(0);
     }

@@ -95,6 +95,7 @@ const SECRETS: &str = "SELECT secret FROM webhook_secrets WHERE webhook_id = $1 
     ORDER BY made_in_version DESC";
 const SECRETS_UNTIL: &str = "SELECT MAX(until_us) FROM webhook_secrets WHERE webhook_id = $1 AND until_us > $2";
 const SECRETS_GONE: &str = "DELETE FROM webhook_secrets WHERE webhook_id = $1";
+const GONE: &str = "INSERT INTO webhooks_gone (webhook_id) VALUES ($1)";
 const NEWEST_EVENT: &str = "SELECT id FROM events WHERE subject_id = $1 AND object_version = $2";
 
 fn read(row: &Row) -> Result<WebhookRow, StoreError> {
@@ -271,6 +272,7 @@ pub fn failing(tx: &mut Tx<'_>, id: &WebhookId, since: Option<Timestamp>) -> Res
 /// Removes a webhook and its secrets. Its deliveries go when they are pruned.
 pub fn delete(tx: &mut Tx<'_>, stamp: &mut Stamp<'_>, webhook: &WebhookRow) -> Result<(), StoreError> {
     tx.execute(SECRETS_GONE, &[(&webhook.id).into()])?;
+    tx.execute(GONE, &[(&webhook.id).into()])?;
     let params = [(&webhook.id).into(), webhook.version.into()];
     record::changed(tx, stamp, DELETE, &params, webhook.change(What::Deleted)).map(drop)
 }
