@@ -95,7 +95,7 @@ fn a_webhook_is_set_up_tried_out_and_told_from_the_command_line() {
     let audited = desk.run(&["audit", "list", "-o", "json"]);
     assert!(audited.stdout.contains("platform_webhook_create") && !audited.stdout.contains("whsec_"));
     assert_eq!(desk.run(&["webhook", "delete", id, "--yes"]).code, 0);
-    assert_eq!(desk.run(&["webhook", "show", id]).code, 4);
+    assert_eq!(desk.run(&["webhook", "show", id]).code, 3);
 }
 
 #[test]

@@ -421,6 +421,7 @@ mod tests {
         metrics.answered("whoami", 200, Duration::from_millis(3));
         metrics.refused(api::Code::NotFound);
         metrics.agent_call("messages", 200);
+        metrics.webhook_attempts(1, 0);
         metrics.0.objects.get_or_create(&ObjectLabels { noun: "tenant", state: "active".into() }).set(1);
         let text = metrics.text();
         assert!(text.ends_with("# EOF\n"));
