@@ -18,6 +18,7 @@ mod runtime;
 mod sockets;
 mod streams;
 mod supply;
+mod webhooks;
 mod wishes;
 mod workloads;
 mod world;
