@@ -519,7 +519,9 @@ fn a_tenants_webhook_gets_its_own_events_and_the_platforms_gets_all() {
         let (status, _) = post.post("/api/v1/admin/webhooks", json!({"url": all.url(), "event_types": ["ssh_key.*"]}));
         assert_eq!(status, 201);
         post.step();
-        (ours.take(), all.take(), narrow.take());
+        for receiver in [&ours, &all, &narrow] {
+            receiver.take();
+        }
         let (mine, theirs) = (post.happens(), post.happens_in(&tenant, &project));
         let side = post.happens_in(&post.world.tenant.clone(), &second);
         while post.step().delivered > 0 {}
