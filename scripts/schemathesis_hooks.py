@@ -53,6 +53,7 @@ FACTS = {
     "image_unfit": "an image may need more than the slots of a profile are sure to have",
     "lab_only": "what only a laboratory has is well-formed everywhere",
     "ingress_out_of_range": "a port may be none that was set aside",
+    "webhook_refused": "a well-formed address may lead where the platform does not go",
     "queue_missing": "a project may have no queue of its own",
     "body_too_large": "many well-formed objects may be too many for one request",
     "governance_refused": "objects that are well-formed one by one may contradict each other",
@@ -65,6 +66,7 @@ ENDING = {
     "tenant_suspend", "project_delete", "project_suspend", "project_update", "region_update", "region_delete",
     "sku_update", "sku_delete", "slot_approve_complete", "node_evacuate", "node_convert", "node_disable", "node_drain",
     "node_demote", "allocation_release", "allocation_force_release", "ingress_settings_set", "ingress_settings_clear",
+    "webhook_update", "webhook_delete",
 }  # fmt: skip
 
 # What names an object of governance in a path.
@@ -185,6 +187,10 @@ def deepen_path_and_query(case):
                 case.path_parameters["project_id"] = KNOWN["launch"]["project_id"]
         if name in ("image_id", "key_id") and NAME.fullmatch(str(value)) and dice.random() < 0.8:
             case.path_parameters[name] = real_name(name, operation_id(case))
+    webhooks = [pair for pair in KNOWN["webhooks"] if pair[0] in seen.get("whk", [])]
+    if "delivery_id" in (case.path_parameters or {}) and webhooks and dice.random() < 0.7:
+        # A delivery is found under its own webhook only.
+        case.path_parameters |= dict(zip(("webhook_id", "delivery_id"), dice.choice(webhooks)))
     if operation_id(case) == "image_key_revoke" and case.path_parameters.get("key_id") == KNOWN["images"]["keys"][0]:
         # Entries are signed with this one.
         case.path_parameters["key_id"] = KNOWN["images"]["keys"][1]
@@ -253,6 +259,8 @@ def deepen_runtime(case, body):
     if operation == "ingress_settings_set":
         for part in body["ranges"]:
             part["port_min"], part["port_max"] = sorted([part["port_min"], part["port_max"]])
+    if "url" in body and operation.startswith(("webhook_", "platform_webhook_")) and dice.random() < 0.7:
+        body["url"] = f"https://x{dice.getrandbits(32):08x}.example/in"
     if operation == "ingress_create" and dice.random() < 0.7:
         case.path_parameters["project_id"] = KNOWN["launch"]["project_id"]
         body["allocation_id"] = dice.choice(KNOWN["kept"])
@@ -467,7 +475,7 @@ def what_was_made_is_there(ctx, response, case):
         assert found.json()["slug"] == made["slug"], f"Location {location[0]} leads to something else"
         return
     name = "key_id" if operation_id(case) == "image_key_add" else "id"
-    assert found.json()[name] == made.get("token", made)[name], f"Location {location[0]} leads to something else"
+    assert found.json()[name] == made.get("token", made.get("webhook", made))[name], f"Location {location[0]} leads to something else"
 
 
 @schemathesis.check

@@ -166,6 +166,7 @@ fn sentence(noun: Noun, change: Change) -> String {
         Change::Preempted => {
             format!("A {noun} was told to go for others: `detail` says by whom, under which rule and until when.")
         }
+        Change::Tested => format!("Somebody tries {a} {noun} out."),
         Change::Deleted => format!("The life of {a} {noun} ended."),
     }
 }

@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 /// Every change that can be recorded, noun by noun. An event outside this table is a bug: it would have a type that the
 /// AsyncAPI document does not know.
 pub const OCCURRING: &[(Noun, &[Change])] = {
-    use Change::{Created, Deleted, Preempted, StateChanged, Updated, Wished};
+    use Change::{Created, Deleted, Preempted, StateChanged, Tested, Updated, Wished};
     &[
         (Noun::Tenant, &[Created, Updated, Wished, StateChanged]),
         (Noun::Project, &[Created, Updated, Wished, StateChanged]),
@@ -48,6 +48,7 @@ pub const OCCURRING: &[(Noun, &[Change])] = {
         (Noun::LocalQueue, &[Created, Updated, Deleted]),
         (Noun::PriorityClass, &[Created, Updated, Deleted]),
         (Noun::HardwareProfile, &[Created, Updated, Deleted]),
+        (Noun::Webhook, &[Created, Updated, Tested, Deleted]),
     ]
 };
 
@@ -92,7 +93,8 @@ pub fn states(noun: Noun) -> Vec<&'static str> {
         | Noun::ClusterQueue
         | Noun::LocalQueue
         | Noun::PriorityClass
-        | Noun::HardwareProfile => Vec::new(),
+        | Noun::HardwareProfile
+        | Noun::Webhook => Vec::new(),
     }
 }
 

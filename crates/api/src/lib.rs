@@ -39,6 +39,7 @@ pub mod supply;
 pub mod tenancy;
 pub mod timeline;
 pub mod usage;
+pub mod webhook;
 pub mod wipe_override;
 pub mod workload;
 
@@ -88,5 +89,6 @@ pub fn operations() -> Vec<Described> {
     all.extend(governance::described());
     all.extend(queue::described());
     all.extend(session::described());
+    all.extend(webhook::described());
     all
 }

@@ -61,6 +61,7 @@ pub const TAGS: &[(&str, &str)] = &[
     ("slots", "Approved bundles of devices on a node: what can be sold, what has drifted, what may be wiped."),
     ("enrollment", "One-time tokens that bring hosts in."),
     ("catalog", "What can be had now."),
+    ("webhooks", "Where events are sent, signed, and how every delivery went."),
 ];
 
 /// The document, with its keys in order: the same bytes from every build.

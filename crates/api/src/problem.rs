@@ -128,6 +128,8 @@ problem_codes! {
     ImageUnfit = "image_unfit", 422, "The image does not fit", retryable: false;
     /// Something that only a laboratory has.
     LabOnly = "lab_only", 422, "Only a laboratory has this", retryable: false;
+    /// Events may not be sent to that address.
+    WebhookRefused = "webhook_refused", 422, "Events cannot be sent there", retryable: false;
     /// The SKU or region cannot be bought now.
     NotForSale = "not_for_sale", 422, "This cannot be bought", retryable: false;
     /// The operation opens a stream, and the request did not ask for one.

@@ -35,6 +35,7 @@ use crate::{
         ssh_key::SshKeyCommand,
         tenant::TenantCommand,
         token::TokenCommand,
+        webhook::WebhookCommand,
         wipe_override::OverrideCommand,
         workload::WorkloadCommand,
     },
@@ -262,6 +263,9 @@ pub enum Command {
     /// What happened: events
     #[command(subcommand)]
     Event(EventCommand),
+    /// Where events are sent: webhooks
+    #[command(subcommand)]
+    Webhook(WebhookCommand),
     /// Who did what: the audit trail
     #[command(subcommand)]
     Audit(AuditCommand),

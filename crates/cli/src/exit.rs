@@ -129,6 +129,7 @@ impl Exit {
             | Code::NodeNotReady
             | Code::IngressNotOwned
             | Code::IngressOutOfRange
+            | Code::WebhookRefused
             | Code::SlotRefused
             | Code::GovernanceRefused
             | Code::SshKeyRefused

@@ -15,6 +15,7 @@ use api::{
     page::{Page, PageQuery},
     tenancy::{ProjectView, TenantView},
     timeline::TimelineEntry,
+    webhook::WebhookView,
     workload::WorkloadView,
 };
 use model::{
@@ -64,7 +65,8 @@ versioned!(
     NodeView,
     SlotView,
     AllocationView,
-    WorkloadView
+    WorkloadView,
+    WebhookView
 );
 
 /// What a request may carry besides its body.

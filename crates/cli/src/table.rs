@@ -117,6 +117,10 @@ columns! {
     OVERRIDES = "overrides" ["ID" "/id", "SLOT" "/slot_id", "USE" "/use_generation", "STATE" "/execution", "ASKED BY" "/requested_by", "DECIDED BY" "/decided_by", "EXPIRES" "/expires_at", "REASON" "/reason"];
     /// Ways in.
     INGRESSES = "ways in" ["ID" "/id", "ALLOCATION" "/allocation_id", "PROTOCOL" "/protocol", "ADDRESS" "/address", "PORT" "/public_port", "GUEST PORT" "/guest_port", "STATE" "/execution"];
+    /// Webhooks.
+    WEBHOOKS = "webhooks" ["ID" "/id", "URL" "/url", "EVENTS" "/event_types", "PROJECT" "/project_id", "ENABLED" "/enabled", "POSITION" "/position", "OPEN" "/open_deliveries", "PROJECTED" "/projected"];
+    /// Deliveries to a webhook.
+    WEBHOOK_DELIVERIES = "deliveries" ["ID" "/id", "SEQUENCE" "/sequence", "EVENT" "/event_type", "STATE" "/state", "ATTEMPTS" "/attempts", "STATUS" "/last_status", "ERROR" "/last_error", "NEXT" "/next_attempt_at", "CREATED" "/created_at"];
     /// Disk grants.
     DISK_GRANTS = "disk grants" ["DISK" "/nvme_identity", "REASON" "/reason", "BY" "/granted_by", "AT" "/at"];
     /// Enrollment tokens.

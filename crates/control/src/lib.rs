@@ -43,5 +43,6 @@ pub mod streams;
 pub(crate) mod use_cases;
 mod usual_image;
 pub mod views;
+pub mod webhooks;
 
 pub use ports::{Clock, Entropy, Ports};

@@ -99,6 +99,10 @@ table! {
     looks: "gpuaas_driver_looks", Counter, None, "Objects that the driver looked at", [];
     faults: "gpuaas_driver_faults", Counter, None, "Looks that failed; the object is tried again", [];
     over_budget: "gpuaas_waits_over_budget", Gauge, None, "Objects that wait longer than they may", [];
+    webhook_attempts: "gpuaas_webhook_attempts", Counter, None, "Attempts to deliver an event to a webhook", ["outcome" = "`delivered`, `failed`"];
+    webhook_lag: "gpuaas_webhook_lag", Gauge, Some("seconds"), "Age of the oldest event that waits for its first attempt; on the replica that leads", [];
+    webhook_open: "gpuaas_webhook_open_deliveries", Gauge, None, "Deliveries to webhooks that have not ended; on the replica that leads", [];
+    webhooks_disabled: "gpuaas_webhooks_disabled", Gauge, None, "Webhooks that the platform disabled; on the replica that leads", [];
     objects: "gpuaas_objects", Gauge, None, "Objects by the state of their workflow",
         ["noun" = "`tenant`, `project`, `node`, `slot`, `allocation`, `task`", "state" = "a state of that noun"];
 }
@@ -120,6 +124,10 @@ struct CallLabels {
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct CodeLabels {
     code: &'static str,
+}
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct OutcomeLabels {
+    outcome: &'static str,
 }
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct ObjectLabels {
@@ -150,6 +158,10 @@ struct Inner {
     looks: Counter,
     faults: Counter,
     over_budget: Gauge,
+    webhook_attempts: Family<OutcomeLabels, Counter>,
+    webhook_lag: Gauge,
+    webhook_open: Gauge,
+    webhooks_disabled: Gauge,
     objects: Family<ObjectLabels, Gauge>,
 }
 
@@ -193,6 +205,10 @@ impl Metrics {
             looks: Counter::default(),
             faults: Counter::default(),
             over_budget: Gauge::default(),
+            webhook_attempts: Family::default(),
+            webhook_lag: Gauge::default(),
+            webhook_open: Gauge::default(),
+            webhooks_disabled: Gauge::default(),
             objects: Family::default(),
         };
         macro_rules! register {
@@ -225,6 +241,10 @@ impl Metrics {
             looks,
             faults,
             over_budget,
+            webhook_attempts,
+            webhook_lag,
+            webhook_open,
+            webhooks_disabled,
             objects,
         );
         Self(Arc::new(inner))
@@ -265,6 +285,21 @@ impl Metrics {
     /// Counts a stream to a guest for as long as the answer lives.
     pub fn guest_stream_opened(&self) -> StreamOpen {
         StreamOpen::count(&self.0.guest_streams)
+    }
+
+    /// Counts attempts to deliver events to webhooks.
+    pub fn webhook_attempts(&self, delivered: usize, failed: usize) {
+        for (outcome, count) in [("delivered", delivered), ("failed", failed)] {
+            let counter = self.0.webhook_attempts.get_or_create(&OutcomeLabels { outcome });
+            counter.inc_by(u64::try_from(count).unwrap_or(u64::MAX));
+        }
+    }
+
+    /// How webhooks stand: how far behind, how much is under way, and how many were disabled.
+    pub fn webhooks(&self, lag_s: i64, open: i64, disabled: i64) {
+        self.0.webhook_lag.set(lag_s);
+        self.0.webhook_open.set(open);
+        self.0.webhooks_disabled.set(disabled);
     }
 
     /// Takes over what a step of the control plane says.
@@ -386,6 +421,7 @@ mod tests {
         metrics.answered("whoami", 200, Duration::from_millis(3));
         metrics.refused(api::Code::NotFound);
         metrics.agent_call("messages", 200);
+        metrics.webhook_attempts(1, 0);
         metrics.0.objects.get_or_create(&ObjectLabels { noun: "tenant", state: "active".into() }).set(1);
         let text = metrics.text();
         assert!(text.ends_with("# EOF\n"));

@@ -91,6 +91,8 @@ fn target(stage: &Stage, operation: &Operation, parameter: &str, whose: Whose, r
             ("stream_id", _) => stream_of(world, estate).to_string(),
             ("local_queue", _) => SPARE.to_owned(),
             ("workload_id", _) => workload_of(world, estate),
+            ("webhook_id", _) => estate.webhook.clone().expect("a stage with webhooks").0,
+            ("delivery_id", _) => estate.webhook.clone().expect("a stage with webhooks").1,
             ("ingress_id", _) => estate.ingress.as_ref().expect("a stage with ways in").to_string(),
             _ => return None,
         })
@@ -161,6 +163,10 @@ fn body_for(stage: &Stage, operation: &Operation, whose: Whose) -> Option<Value>
             let estate = if whose == Whose::Foreign { &world.umbrella } else { &world.acme };
             json!({"allocation_id": estate.allocation, "protocol": "tcp", "guest_port": 443})
         }
+        "webhook_create" | "platform_webhook_create" => json!({"url": WEBHOOK}),
+        "webhook_update" => json!({"enabled": false}),
+        "webhook_rotate_secret" => json!({}),
+        "webhook_replay" => json!({"after": 0}),
         "image_register" => signed_image(),
         "image_update" => json!({"is_default": true}),
         "image_key_add" => {
@@ -448,6 +454,25 @@ fn with_guests(stage: &mut Stage, operation: &Operation) {
     if operation.id == "ingress_create" || operation.path.contains("{ingress_id}") {
         with_ways_in(stage, operation);
     }
+    if operation.path.contains("{webhook_id}") {
+        with_webhooks(stage);
+    }
+}
+
+const WEBHOOK: &str = "https://hooks.example/in";
+
+/// A webhook of each tenant, with a delivery under way.
+fn with_webhooks(stage: &mut Stage) {
+    let world = &stage.fleet.world;
+    let made = [&world.acme, &world.umbrella].map(|estate| {
+        let path = format!("/api/v1/tenants/{}/webhooks", estate.tenant);
+        let made = world::body(&world.post(&world.operator, &path, json!({"url": WEBHOOK})));
+        let id = made["webhook"]["id"].as_str().expect("a webhook").to_owned();
+        let sent = world::body(&world.act(&world.operator, &format!("/api/v1/webhooks/{id}/test")));
+        Some((id, sent["id"].as_str().expect("a delivery").to_owned()))
+    });
+    let world = &mut stage.fleet.world;
+    [world.acme.webhook, world.umbrella.webhook] = made;
 }
 
 /// The id of the stream that a tenant had.

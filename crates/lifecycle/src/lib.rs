@@ -16,6 +16,7 @@ pub mod project;
 pub mod slot;
 pub mod task;
 pub mod tenant;
+pub mod webhook;
 pub mod wipe_override;
 pub mod workload;
 

@@ -57,6 +57,8 @@ text_enum! {
         PriorityClass = "priority_class",
         /// What people choose hardware by.
         HardwareProfile = "hardware_profile",
+        /// Where events are sent.
+        Webhook = "webhook",
     }
 }
 
@@ -73,6 +75,8 @@ text_enum! {
         StateChanged = "state_changed",
         /// It was told to go, for others.
         Preempted = "preempted",
+        /// Somebody tries it out.
+        Tested = "tested",
         /// It ended.
         Deleted = "deleted",
     }

@@ -138,6 +138,10 @@ ids! {
     AuditId = "aud",
     /// Long work started by a request.
     OperationId = "opn",
+    /// Where events are sent.
+    WebhookId = "whk",
+    /// One event on its way to one webhook.
+    WebhookDeliveryId = "whd",
 }
 
 #[cfg(test)]

@@ -31,6 +31,7 @@ pub mod task;
 pub mod tenancy;
 pub mod text;
 pub mod time;
+pub mod webhook;
 pub mod workload;
 
 pub use id::*;

@@ -67,6 +67,7 @@ const HEAD: &str = "SELECT COALESCE(MAX(seq), 0) FROM events";
 const UNNUMBERED: &str = "SELECT COUNT(*) FROM events WHERE seq IS NULL";
 const OLDEST: &str = "SELECT COALESCE(MIN(seq), 0) FROM events";
 const WAITING: &str = "SELECT id FROM events WHERE seq IS NULL LIMIT 1";
+const GET: &str = concat!(selected!(), " WHERE e.id = $1 AND e.seq IS NOT NULL");
 const LIST: &str = concat!(after!(), " ORDER BY e.seq LIMIT $2");
 const LIST_SCOPED: &str = concat!(
     after!(),
@@ -168,6 +169,11 @@ pub fn list(tx: &mut Tx<'_>, scope: &Scope, after: i64, limit: i64) -> Result<Ev
         _ => head.max(after),
     };
     Ok(EventPage { events, through })
+}
+
+/// One event by its id, if it has its number.
+pub fn get(tx: &mut Tx<'_>, id: &EventId) -> Result<Option<EventRow>, StoreError> {
+    tx.query_opt(GET, &[id.into()])?.as_ref().map(read).transpose()
 }
 
 /// Something that was changed, and the version that made it.

@@ -379,13 +379,14 @@ const VERSIONS: &str = "SELECT t.id, t.version, (SELECT COUNT(*) FROM events e W
       SELECT id, version FROM priority_classes UNION ALL SELECT id, version FROM cohorts UNION ALL \
       SELECT id, version FROM cluster_queues UNION ALL SELECT id, version FROM local_queues UNION ALL \
       SELECT id, version FROM hardware_profiles UNION ALL SELECT id, version FROM workloads UNION ALL \
+      SELECT id, version FROM webhooks UNION ALL \
       SELECT id, version FROM node_resource_slots UNION ALL SELECT id, version FROM allocations UNION ALL SELECT id, version FROM node_tasks) AS t \
     WHERE t.version <> (SELECT COUNT(*) FROM events e WHERE e.subject_id = t.id AND e.object_version <= t.version) \
       OR EXISTS (SELECT 1 FROM events e WHERE e.subject_id = t.id AND e.object_version > t.version) LIMIT $1";
 
 /// Objects that are gone though no event says so; only what can be erased is looked at.
 const ERASED: &str = "SELECT e.subject_id, e.noun FROM events e WHERE e.noun IN ('region', 'pool', 'sku', 'ssh_key', 'ingress', \
-      'topology', 'flavor', 'priority_class', 'cohort', 'cluster_queue', 'local_queue', 'hardware_profile') \
+      'topology', 'flavor', 'priority_class', 'cohort', 'cluster_queue', 'local_queue', 'hardware_profile', 'webhook') \
     AND e.change <> 'deleted' AND NOT EXISTS (SELECT 1 FROM events n WHERE n.subject_id = e.subject_id \
       AND n.object_version > e.object_version) \
     AND NOT EXISTS (SELECT 1 FROM regions r WHERE r.id = e.subject_id) \
@@ -393,6 +394,7 @@ const ERASED: &str = "SELECT e.subject_id, e.noun FROM events e WHERE e.noun IN 
     AND NOT EXISTS (SELECT 1 FROM skus s WHERE s.id = e.subject_id) \
     AND NOT EXISTS (SELECT 1 FROM ssh_keys k WHERE k.id = e.subject_id) \
     AND NOT EXISTS (SELECT 1 FROM ingresses i WHERE i.id = e.subject_id) \
+    AND NOT EXISTS (SELECT 1 FROM webhooks w WHERE w.id = e.subject_id) \
     AND NOT EXISTS (SELECT 1 FROM (SELECT id FROM topologies UNION ALL SELECT id FROM flavors UNION ALL \
       SELECT id FROM priority_classes UNION ALL SELECT id FROM cohorts UNION ALL SELECT id FROM cluster_queues UNION ALL \
       SELECT id FROM local_queues UNION ALL SELECT id FROM hardware_profiles) AS g WHERE g.id = e.subject_id) LIMIT $1";

@@ -70,6 +70,7 @@ pub mod tenants;
 pub mod timeline;
 pub mod tokens;
 pub mod usage;
+pub mod webhooks;
 pub mod wipe_overrides;
 pub mod workloads;
 pub use record::Stamp;

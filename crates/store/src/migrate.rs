@@ -46,6 +46,7 @@ pub const MIGRATIONS: &[Migration] = &[
     Migration { version: 12, name: "workloads", sql: include_str!("../migrations/0012_workloads.sql") },
     Migration { version: 13, name: "governor", sql: include_str!("../migrations/0013_governor.sql") },
     Migration { version: 14, name: "sessions", sql: include_str!("../migrations/0014_sessions.sql") },
+    Migration { version: 15, name: "webhooks", sql: include_str!("../migrations/0015_webhooks.sql") },
 ];
 
 const HISTORY: &str = "CREATE TABLE IF NOT EXISTS schema_migrations (

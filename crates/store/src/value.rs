@@ -127,6 +127,8 @@ ids_as_values!(
     EventId,
     AuditId,
     OperationId,
+    WebhookId,
+    WebhookDeliveryId,
 );
 
 /// Keys for a statement that unpacks them with `json_each`: one document, so that its text is the same for any number.

@@ -30,7 +30,7 @@ use crate::{
     commands::{
         authority::authority_failure,
         database::Database,
-        serve::{CONSOLE, Ending, Logging, Replica, Setup, announce, image_files, open, open_authority},
+        serve::{CONSOLE, Ending, Logging, Replica, Setup, Webhooks, announce, image_files, open, open_authority},
     },
     failure::Failure,
     output,
@@ -209,6 +209,7 @@ pub async fn dev(global: &Global, dev: Dev) -> Result<(), Failure> {
         sign_in: SignIn::default(),
         lab: false,
         machines,
+        webhooks: Webhooks::on_this_machine(),
     };
     let running = Replica::start(setup).await?;
     let metal = metal.map(|(metal, _)| metal);

@@ -43,6 +43,7 @@ pub mod ssh_key;
 pub mod tenant;
 pub mod token;
 pub mod usage;
+pub mod webhook;
 pub mod wipe_override;
 pub mod workload;
 
@@ -96,6 +97,7 @@ pub async fn run(cli: Cli) -> Result<(), Failure> {
         Command::Availability => platform::availability(&session()?).await,
         Command::Operation(command) => operation::run(&session()?, command).await,
         Command::Event(command) => event::run(&session()?, command).await,
+        Command::Webhook(command) => webhook::run(&session()?, command).await,
         Command::Audit(command) => audit::run(&session()?, command).await,
         Command::Status => platform::status(&session()?).await,
         Command::Waits => platform::waits(&session()?).await,

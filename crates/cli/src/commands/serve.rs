@@ -21,6 +21,7 @@ use control::{
     runner::{self, RunnerHandle},
     sign_in::SignIn,
     streams::{Gateway, GatewayConfig, RECORDINGS_KEEP_DAYS, RecordingConfig},
+    webhooks::{self, AddressRange, Courier, Poster, Reach, SystemNames},
 };
 use std::{
     net::SocketAddr,
@@ -141,6 +142,8 @@ pub struct Serve {
     #[command(flatten)]
     maas: MaasArgs,
     #[command(flatten)]
+    webhooks: Webhooks,
+    #[command(flatten)]
     logging: Logging,
 }
 
@@ -171,6 +174,32 @@ impl Streams {
             ..RecordingConfig::new(folder)
         });
         GatewayConfig { recordings, ..GatewayConfig::default() }
+    }
+}
+
+/// Where events are sent.
+#[derive(Debug, Clone, Default, Args)]
+#[command(next_help_heading = "Webhooks")]
+pub struct Webhooks {
+    /// Addresses that webhooks may have besides those of the public internet, such as 10.20.0.0/16, and without https; may be given several times
+    #[arg(long, value_name = "CIDR")]
+    webhook_allow: Vec<AddressRange>,
+    /// Certificates to trust besides the system's, in PEM, for receivers with a private authority
+    #[arg(long, value_name = "FILE")]
+    webhook_ca: Option<PathBuf>,
+}
+
+impl Webhooks {
+    /// For a platform on one machine, whose receivers are on it too.
+    pub fn on_this_machine() -> Self {
+        let own = ["127.0.0.0/8", "::1/128"];
+        Self { webhook_allow: own.iter().filter_map(|range| range.parse().ok()).collect(), webhook_ca: None }
+    }
+
+    fn poster(&self) -> Result<Poster, Failure> {
+        let reach = Reach { allowed: self.webhook_allow.clone() };
+        Poster::new(reach, Arc::new(SystemNames), self.webhook_ca.as_deref())
+            .map_err(|error| Failure::Local(error.to_string()))
     }
 }
 
@@ -231,6 +260,8 @@ pub struct Setup {
     pub lab: bool,
     /// Who provides whole machines, how patient to be with them, and how often to look.
     pub machines: (Vec<Provider>, Patience, Duration),
+    /// Where events may be sent.
+    pub webhooks: Webhooks,
 }
 
 /// A running replica.
@@ -240,6 +271,7 @@ pub struct Replica {
     agents: Option<AgentsServer>,
     runner: RunnerHandle,
     hands: Background,
+    courier: Background,
     node_plane: Arc<NodePlane>,
 }
 
@@ -260,8 +292,10 @@ impl Replica {
             sign_in,
             lab,
             machines,
+            webhooks,
         } = setup;
         db.on_poison(end_poisoned);
+        let poster = webhooks.poster()?;
         let (revocations, gateway) = (Revocations::default(), Gateway::new(gateway));
         if let Some(address) = advertised {
             gateway.advertise(address);
@@ -275,14 +309,16 @@ impl Replica {
             images: images.clone(),
             sign_in,
             lab,
+            webhook_reach: Reach { allowed: webhooks.webhook_allow },
         };
         let door = FrontDoor::new(ports.clone(), front).map_err(|error| Failure::Local(error.to_string()))?;
         let config = PlaneConfig { lease_ttl_s, lab, ..PlaneConfig::serving(replica) };
         let plane = ControlPlane::new(db.clone(), ports.clone(), config.clone());
         let (providers, patience, every) = machines;
         let told = (plane.led(), plane.poke());
-        let hands = MachineHands::new((db.clone(), ports.clone()), config, told, providers, patience);
+        let hands = MachineHands::new((db.clone(), ports.clone()), config.clone(), told, providers, patience);
         let (poke, node_plane, metrics) = (plane.poke(), plane.node_plane(), Metrics::new());
+        let courier = Courier::new((db.clone(), ports.clone()), config, plane.led(), poster, metrics.clone());
         let parts =
             Parts { door, db: db.clone(), metrics: metrics.clone(), poke: poke.clone(), feed: EventFeed::default() };
         // The addresses first: a port that is taken must be told before anything begins to work.
@@ -301,7 +337,9 @@ impl Replica {
             .map_err(|error| Failure::Local(format!("cannot start the control plane's thread: {error}")))?;
         let hands = providers::spawn(hands, every)
             .map_err(|error| Failure::Local(format!("cannot start the thread that looks at machines: {error}")))?;
-        Ok(Self { server, agents, runner, hands, node_plane })
+        let courier = webhooks::spawn(courier, WEBHOOKS_EVERY)
+            .map_err(|error| Failure::Local(format!("cannot start the thread that sends events: {error}")))?;
+        Ok(Self { server, agents, runner, hands, courier, node_plane })
     }
 
     /// Where it is reached.
@@ -327,6 +365,7 @@ impl Replica {
         self.server.stop().await;
         // Waits for the current step and gives the lease back; both talk to the store.
         let _ = tokio::task::spawn_blocking(move || {
+            self.courier.stop();
             self.hands.stop();
             self.runner.stop()
         })
@@ -423,6 +462,9 @@ pub fn image_files(folder: Option<PathBuf>) -> Result<Option<ImageFiles>, Failur
 /// How often the leader looks whether a machine wants something.
 const MACHINES_EVERY: Duration = Duration::from_secs(1);
 
+/// How often the leader looks for events to send.
+const WEBHOOKS_EVERY: Duration = Duration::from_millis(250);
+
 /// Where agents reach a door, as far as its settings say.
 fn agents_url(config: &AgentsConfig) -> Option<String> {
     config.names.first().map(|name| format!("https://{name}:{}", config.listen.port()))
@@ -454,6 +496,7 @@ pub async fn serve(global: &Global, serve: Serve) -> Result<(), Failure> {
     let provider = serve.maas.provider(&ports, authority.as_ref(), agents_url.as_deref())?;
     let machines = (provider.into_iter().collect(), Patience::default(), MACHINES_EVERY);
     let (lease_ttl_s, lab, advertised) = (serve.lease_ttl_s, serve.lab, serve.streams.agents_advertise);
+    let webhooks = serve.webhooks;
     let setup = Setup {
         db,
         ports,
@@ -468,6 +511,7 @@ pub async fn serve(global: &Global, serve: Serve) -> Result<(), Failure> {
         sign_in,
         lab,
         machines,
+        webhooks,
     };
     let running = Replica::start(setup).await?;
     if operators == 0 {

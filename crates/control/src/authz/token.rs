@@ -3,9 +3,13 @@
 //! A plain hash is enough because the secret is 256 random bits: there is nothing to guess. The prefix lets scanners of
 //! leaked text find one. A secret never appears in a log: its `Debug` is blank. The secret of a one-time token that brings a
 //! host in is made alike, with a prefix of its own: it opens nothing else. So is the secret of a browser's session, which only
-//! ever travels in a cookie.
+//! ever travels in a cookie. What signs the messages of a webhook is a key and not a password: it has the form that Standard
+//! Webhooks asks for, and has to be kept as it is.
 
-use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
+use base64::{
+    Engine as _,
+    engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD},
+};
 use sha2::{Digest, Sha256};
 
 use crate::Ports;
@@ -16,6 +20,9 @@ pub const PREFIX: &str = "gpuaas_";
 pub const ENROLLMENT_PREFIX: &str = "gpe_";
 /// What every secret of a browser's session starts with.
 pub const SESSION_PREFIX: &str = "gps_";
+
+/// What every key that signs the messages of a webhook starts with.
+pub const WEBHOOK_PREFIX: &str = "whsec_";
 
 const BYTES: usize = 32;
 const LETTERS: usize = 43;
@@ -46,10 +53,13 @@ impl Secret {
         Self::minted(ports, SESSION_PREFIX)
     }
 
+    /// A fresh key for the messages of a webhook.
+    pub fn mint_webhook(ports: &Ports) -> Self {
+        Self(format!("{WEBHOOK_PREFIX}{}", STANDARD.encode(random(ports))))
+    }
+
     fn minted(ports: &Ports, prefix: &str) -> Self {
-        let mut bytes = [0u8; BYTES];
-        ports.entropy.fill(&mut bytes);
-        Self(format!("{prefix}{}", URL_SAFE_NO_PAD.encode(bytes)))
+        Self(format!("{prefix}{}", URL_SAFE_NO_PAD.encode(random(ports))))
     }
 
     /// Reads what a caller sent; `None` when it cannot be a secret of ours.
@@ -100,6 +110,10 @@ impl Secret {
     /// the store knowing the secret: only a caller who presents the same `under` again can open it. The label must never
     /// be used twice under one secret.
     pub fn seal(&self, under: &Secret, label: &str) -> String {
+        if let Some(letters) = self.0.strip_prefix(WEBHOOK_PREFIX) {
+            let open = STANDARD.decode(letters).unwrap_or_default();
+            return format!("{WEBHOOK_PREFIX}{}", STANDARD.encode(under.mask(&open, label)));
+        }
         let (prefix, letters) = self.0.split_at(self.0.len().saturating_sub(LETTERS));
         let open = URL_SAFE_NO_PAD.decode(letters).unwrap_or_default();
         format!("{prefix}{}", URL_SAFE_NO_PAD.encode(under.mask(&open, label)))
@@ -107,6 +121,10 @@ impl Secret {
 
     /// Opens what [`Secret::seal`] made.
     pub fn unseal(sealed: &str, under: &Secret, label: &str) -> Option<Self> {
+        if let Some(letters) = sealed.strip_prefix(WEBHOOK_PREFIX) {
+            let closed = STANDARD.decode(letters).ok()?;
+            return Some(Self(format!("{WEBHOOK_PREFIX}{}", STANDARD.encode(under.mask(&closed, label)))));
+        }
         let (prefix, letters) = sealed.split_at_checked(sealed.len().checked_sub(LETTERS)?)?;
         let closed = URL_SAFE_NO_PAD.decode(letters).ok()?;
         let opened = format!("{prefix}{}", URL_SAFE_NO_PAD.encode(under.mask(&closed, label)));
@@ -124,6 +142,12 @@ impl Secret {
 pub(crate) fn same(one: &str, other: &str) -> bool {
     // Hashes of what somebody else cannot predict: comparing them byte by byte tells nothing about the texts.
     Sha256::digest(one.as_bytes()) == Sha256::digest(other.as_bytes())
+}
+
+fn random(ports: &Ports) -> [u8; BYTES] {
+    let mut bytes = [0u8; BYTES];
+    ports.entropy.fill(&mut bytes);
+    bytes
 }
 
 /// Lower-case hexadecimal.
@@ -165,6 +189,11 @@ mod tests {
         let enrollment = Secret::mint_enrollment(&Ports::system());
         let sealed = enrollment.seal(&under, "key/enr_1");
         assert_eq!(Secret::unseal(&sealed, &under, "key/enr_1"), Some(enrollment.clone()));
+        let signs = Secret::mint_webhook(&Ports::system());
+        let sealed = signs.seal(&under, "key/whk_1");
+        assert!(!sealed.contains(signs.reveal().strip_prefix(WEBHOOK_PREFIX).unwrap()));
+        assert_eq!(Secret::unseal(&sealed, &under, "key/whk_1"), Some(signs.clone()));
+        assert_eq!(Secret::parse(signs.reveal()), None, "a key is no token");
         assert_eq!(Secret::parse(enrollment.reveal()), None, "a host's secret is no caller's");
         assert_eq!(Secret::parse_enrollment(under.reveal()), None, "and the other way round");
     }

@@ -12,6 +12,7 @@ use store::{
     members, operations, principals, projects,
     tenants::{self, TenantLeft, TenantRow},
     tokens::{self, TokenFilter},
+    webhooks,
 };
 
 use super::{Hands, Living, id_of, write_json};
@@ -79,6 +80,9 @@ impl Living for Tenants {
         if state == State::Deleted && left != TenantLeft::default() {
             // Something came in between the look and now: what was decided does not hold any more.
             return Err(StoreError::StaleVersion);
+        }
+        if state == State::Deleted {
+            webhooks::delete_of_tenant(tx, stamp, &tenant.id, i64::MAX)?;
         }
         let observed = write_json(&views::tenant_holdings(&left, stamp.now))?;
         tenants::enter(tx, stamp, &tenant, state, &observed, None)?;

@@ -12,7 +12,7 @@ use api::{
 };
 use model::{
     AllocationId, EnrollmentTokenId, IngressId, MemberId, NodeId, OperationId, PoolId, PrincipalId, ProjectId,
-    RegionId, SkuId, SlotId, SshKeyId, StreamId, TenantId, Timestamp, TokenId, WipeOverrideId, WorkloadId,
+    RegionId, SkuId, SlotId, SshKeyId, StreamId, TenantId, Timestamp, TokenId, WebhookId, WipeOverrideId, WorkloadId,
     event::Noun,
     governance::{Identity, Kind},
     identity::PrincipalKind,
@@ -22,8 +22,8 @@ use store::{
     Scope, Stamp, StoreError, Tx, allocations::AllocationRow, enrollment::EnrollmentTokenRow, governance::GovernedRow,
     ingresses::IngressRow, members::MemberRow, nodes::NodeRow, pools::PoolRow, principals::PrincipalRow,
     projects::ProjectRow, regions::RegionRow, skus::SkuRow, slot_profiles::SlotProfileRow, slots::SlotRow,
-    ssh_keys::SshKeyRow, streams::StreamRow, tenants::TenantRow, tokens::TokenRow, wipe_overrides::WipeOverrideRow,
-    workloads::WorkloadRow,
+    ssh_keys::SshKeyRow, streams::StreamRow, tenants::TenantRow, tokens::TokenRow, webhooks::WebhookRow,
+    wipe_overrides::WipeOverrideRow, workloads::WorkloadRow,
 };
 
 use super::{
@@ -191,6 +191,11 @@ impl Ctx<'_, '_> {
     /// A fresh secret for a host that is to be enrolled.
     pub fn mint_enrollment(&self) -> Secret {
         Secret::mint_enrollment(self.ports)
+    }
+
+    /// A fresh key for the messages of a webhook.
+    pub fn mint_webhook(&self) -> Secret {
+        Secret::mint_webhook(self.ports)
     }
 
     /// How far the caller's lists reach.
@@ -494,6 +499,24 @@ impl Ctx<'_, '_> {
         }
         let row = store::enrollment::get(self.tx, id)?.ok_or_else(Refusal::not_found)?;
         self.platform()?;
+        Ok(row)
+    }
+
+    /// A webhook, for this operation. A tenant's is the business of who runs the tenant, the platform's that of operators.
+    pub fn webhook(&mut self, id: &WebhookId) -> Result<WebhookRow, Refusal> {
+        let found = store::webhooks::get_visible(self.tx, &self.scope(), id)?;
+        let seen = found.filter(|row| match &row.tenant_id {
+            Some(tenant) => self.may(Right::AuditRead, Resource::Tenant(tenant)),
+            None => self.may(Right::PlatformRead, Resource::Platform),
+        });
+        let Some(row) = seen else {
+            return Err(self.unseen(|tx| Ok(store::webhooks::get(tx, id)?.is_some())));
+        };
+        match &row.tenant_id {
+            Some(tenant) => self.require(self.operation.right, Resource::Tenant(tenant))?,
+            None if self.operation.is_mutating() => self.require(Right::PlatformManage, Resource::Platform)?,
+            None => self.require(Right::PlatformRead, Resource::Platform)?,
+        }
         Ok(row)
     }
 

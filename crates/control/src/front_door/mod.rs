@@ -74,6 +74,8 @@ pub struct FrontDoorConfig {
     pub sign_in: SignIn,
     /// Whether this is a laboratory: then there is a model of GPU that is none, which is never for sale.
     pub lab: bool,
+    /// Where events may be sent.
+    pub webhook_reach: crate::webhooks::Reach,
 }
 
 impl Default for FrontDoorConfig {
@@ -87,6 +89,7 @@ impl Default for FrontDoorConfig {
             images: None,
             sign_in: SignIn::default(),
             lab: false,
+            webhook_reach: crate::webhooks::Reach::default(),
         }
     }
 }

@@ -116,7 +116,7 @@ impl Led {
     pub(crate) fn tell(&self, guard: Option<LeaderGuard>) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = guard;
     }
-    fn guard(&self) -> Option<LeaderGuard> {
+    pub(crate) fn guard(&self) -> Option<LeaderGuard> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
@@ -221,7 +221,7 @@ const ORDERS_MAX: i64 = 1000;
 /// A clock that jumped back must not put a look off for ever.
 const PAUSE_S_LONGEST: i64 = 3600;
 
-fn matters_to_all(error: &StoreError) -> bool {
+pub(crate) fn matters_to_all(error: &StoreError) -> bool {
     matches!(crate::driver::weigh(error), crate::driver::Weight::EndsTheStep)
 }
 

@@ -29,6 +29,7 @@ mod tenancy;
 pub(crate) mod timeline;
 mod tokens;
 mod usage;
+mod webhooks;
 mod workloads;
 
 pub(crate) use platform::noun;
@@ -68,6 +69,7 @@ pub(crate) fn routes() -> Vec<Route> {
         ingress::routes(),
         governance::routes(),
         sessions::routes(),
+        webhooks::routes(),
     ]
     .into_iter()
     .flatten()

@@ -24,6 +24,7 @@ mod skeleton;
 mod tenancy;
 mod terms;
 mod ways_in;
+mod webhooks;
 mod world;
 
 // The same server as the provider's own tests have.

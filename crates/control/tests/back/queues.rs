@@ -31,8 +31,8 @@ use store::{
 use crate::world::{Node, World};
 
 /// Two tenants, each with a queue of four GPUs of its own, in one cohort; one node of eight.
-struct Two {
-    world: World,
+pub struct Two {
+    pub world: World,
     ours: Side,
     theirs: Side,
 }
@@ -93,7 +93,7 @@ const COUNTED: &str = r#"{
 }"#;
 
 impl Two {
-    fn new(db: Db, nodes: usize) -> Self {
+    pub fn new(db: Db, nodes: usize) -> Self {
         let mut world = World::new(db, nodes);
         let ours = Side { tenant: world.tenant.clone(), project: world.project.clone(), queue: "ours" };
         let (now, bits) = (world.clock_now(), || world.ports.id_bits());
@@ -278,7 +278,7 @@ impl Two {
     }
 
     /// Two members of four GPUs each, told to go for another.
-    fn gang_told_to_go(&mut self) -> (WorkloadId, Vec<AllocationId>) {
+    pub fn gang_told_to_go(&mut self) -> (WorkloadId, Vec<AllocationId>) {
         let (ours, theirs) = (self.ours.clone(), self.theirs.clone());
         let gang = self.submit(&ours, 2, 4, 0);
         self.work();

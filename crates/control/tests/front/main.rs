@@ -21,6 +21,7 @@ mod sessions;
 mod sockets;
 mod streams;
 mod supply;
+mod webhooks;
 mod wishes;
 mod workloads;
 mod world;

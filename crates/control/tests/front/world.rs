@@ -64,6 +64,8 @@ pub struct Estate {
     pub ssh_key: SshKeyId,
     /// Only where a test made one.
     pub ingress: Option<IngressId>,
+    /// The same, with a delivery to it.
+    pub webhook: Option<(String, String)>,
     pub admin: Actor,
 }
 
@@ -204,7 +206,19 @@ impl Shell {
         let (allocation, operation) = (id(&launched["subject_id"]), id(&launched["id"]));
         let wish = json!({"name": "known", "public_key": KNOWN_KEY});
         let ssh_key = id(&self.make(operator, &format!("/api/v1/projects/{project}/ssh-keys"), wish)["id"]);
-        Estate { tenant, project, member, account, token, allocation, operation, ssh_key, ingress: None, admin }
+        Estate {
+            tenant,
+            project,
+            member,
+            account,
+            token,
+            allocation,
+            operation,
+            ssh_key,
+            ingress: None,
+            webhook: None,
+            admin,
+        }
     }
 
     fn node(&self, pool: &PoolId) -> NodeId {
