@@ -24,8 +24,8 @@ async function session(_request: IncomingMessage, response: ServerResponse): Pro
   response.statusCode = who.status;
   response.setHeader('content-type', who.headers.get('content-type') ?? 'application/json');
   const body: unknown = await who.json();
-  const extra = { csrf_token: 'development', expires_at: new Date(Date.now() + 43_200_000).toISOString() };
-  response.end(JSON.stringify(who.ok && typeof body === 'object' ? { ...body, ...extra } : body));
+  const end = new Date(Date.now() + 43_200_000).toISOString();
+  response.end(JSON.stringify(who.ok ? { who: body, csrf_token: 'development', idle_expires_at: end, expires_at: end } : body));
 }
 
 /** Passes on what is not the portal's own. */

@@ -7,7 +7,7 @@ const document = new URL('../../docs/reference/openapi.json', import.meta.url);
 const target = new URL('../src/api/schema.d.ts', import.meta.url);
 
 const head = '// Generated from docs/reference/openapi.json by `npm run types`. Do not edit.\n\n';
-const wanted = head + astToString(await openapiTypescript(document, { alphabetize: true, emptyObjectsUnknown: true }));
+const wanted = head + astToString(await openapiTypescript(document, { alphabetize: true, emptyObjectsUnknown: true, defaultNonNullable: false }));
 
 if (process.argv.includes('--check')) {
   const committed = await readFile(target, 'utf8').catch(() => '');

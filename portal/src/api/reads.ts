@@ -28,7 +28,6 @@ export function makeQueries(): QueryClient {
     defaultOptions: {
       queries: {
         staleTime: 30_000,
-        refetchOnWindowFocus: false,
         retry: (failures, error) => failures < 2 && error instanceof Refusal && (error.problem?.retryable ?? error.status === 0),
       },
     },

@@ -2912,14 +2912,14 @@ export interface components {
              * @description Whether it may be stopped and launched again elsewhere when its node is evacuated.
              * @default false
              */
-            may_recreate: boolean;
+            may_recreate?: boolean;
             /** @description A name for it; need not be unique. */
             name: components["schemas"]["Slug"];
             /**
              * @description Wishes about the place.
              * @default {}
              */
-            placement: components["schemas"]["PlacementWishes"];
+            placement?: components["schemas"]["PlacementWishes"];
             /** @description The class that its priority comes from; the platform's default when absent. */
             priority_class?: components["schemas"]["Slug"];
             /** @description The queue of the project that it goes through; the project's default when absent. */
@@ -3347,29 +3347,29 @@ export interface components {
              *       "when_can_preempt": "try_next_flavor"
              *     }
              */
-            fungibility: components["schemas"]["Fungibility"];
+            fungibility?: components["schemas"]["Fungibility"];
             /**
              * @description How long work may take to stop after that, before it is made to.
              * @default 30
              */
-            grace_s: components["schemas"]["NoticeS"];
+            grace_s?: components["schemas"]["NoticeS"];
             /**
              * @description How long work runs at least before it may be stopped for others of the queue.
              * @default 600
              */
-            min_run_s: components["schemas"]["MinRunS"];
+            min_run_s?: components["schemas"]["MinRunS"];
             /**
              * @description How long work is warned before it has to stop.
              * @default 60
              */
-            notice_s: components["schemas"]["NoticeS"];
+            notice_s?: components["schemas"]["NoticeS"];
             /** @description Whose projects may come in; everybody's when absent. */
             open_to?: components["schemas"]["OpenTo"];
             /**
              * @description In which order its work goes.
              * @default best_effort_fifo
              */
-            ordering: components["schemas"]["Ordering"];
+            ordering?: components["schemas"]["Ordering"];
             /**
              * @description What it may take, and from whom.
              * @default {
@@ -3377,7 +3377,7 @@ export interface components {
              *       "within_queue": "never"
              *     }
              */
-            preemption: components["schemas"]["Preemption"];
+            preemption?: components["schemas"]["Preemption"];
             /** @description What it has; 16 groups at most. */
             resource_groups?: components["schemas"]["ResourceGroup"][];
             /** @description Times of the week in which it has another quota; 64 at most, which do not overlap for one flavor and resource. */
@@ -3388,12 +3388,12 @@ export interface components {
              * @description Whether it is stopped.
              * @default none
              */
-            stop: components["schemas"]["Stop"];
+            stop?: components["schemas"]["Stop"];
             /**
              * @description How much it counts against its siblings, in thousandths.
              * @default 1000
              */
-            weight_milli: components["schemas"]["WeightMilli"];
+            weight_milli?: components["schemas"]["WeightMilli"];
         };
         /** @description An object of governance. */
         ClusterQueueView: {
@@ -3430,7 +3430,7 @@ export interface components {
              * @description How much it counts against its siblings, in thousandths.
              * @default 1000
              */
-            weight_milli: components["schemas"]["WeightMilli"];
+            weight_milli?: components["schemas"]["WeightMilli"];
         };
         /** @description An object of governance. */
         CohortView: {
@@ -4075,7 +4075,7 @@ export interface components {
              * @description How fast it is, in thousandths of the reference: fairness counts work, not devices.
              * @default 1000
              */
-            speed_milli: components["schemas"]["SpeedMilli"];
+            speed_milli?: components["schemas"]["SpeedMilli"];
             /** @description What keeps work away that does not put up with it: 8 at most. */
             taints?: components["schemas"]["Taint"][];
             /** @description What work on it puts up with without saying so: 8 at most. */
@@ -4127,17 +4127,17 @@ export interface components {
              * @description Which of both it prefers.
              * @default borrowing_over_preemption
              */
-            preference: components["schemas"]["Preference"];
+            preference?: components["schemas"]["Preference"];
             /**
              * @description When it would have to borrow.
              * @default may_stop_search
              */
-            when_can_borrow: components["schemas"]["Search"];
+            when_can_borrow?: components["schemas"]["Search"];
             /**
              * @description When others would have to be stopped.
              * @default try_next_flavor
              */
-            when_can_preempt: components["schemas"]["Search"];
+            when_can_preempt?: components["schemas"]["Search"];
         };
         /**
          * @description All objects at one moment, and the form of a file that describes them. Lists are in no particular order, except where a
@@ -4181,14 +4181,14 @@ export interface components {
              * @description Whether only to say what would happen.
              * @default false
              */
-            dry_run: boolean;
+            dry_run?: boolean;
             /** @description The objects, each said as a whole. */
             governance: components["schemas"]["Governance"];
             /**
              * @description Whether objects that the document does not have go.
              * @default false
              */
-            prune: boolean;
+            prune?: boolean;
         };
         /** @description What happens to one object. */
         GovernanceChangeView: {
@@ -4294,24 +4294,24 @@ export interface components {
              * @description Whether it can be chosen.
              * @default true
              */
-            enabled: boolean;
+            enabled?: boolean;
             /** @description Any of these flavors, the first that can be had; any GPU when empty. */
             flavors?: components["schemas"]["Slug"][];
             /**
              * @description How many GPUs unless said.
              * @default 1
              */
-            gpu_count_default: components["schemas"]["GpuCount"];
+            gpu_count_default?: components["schemas"]["GpuCount"];
             /**
              * @description How many GPUs at most.
              * @default 8
              */
-            gpu_count_max: components["schemas"]["GpuCount"];
+            gpu_count_max?: components["schemas"]["GpuCount"];
             /**
              * @description How many GPUs at least.
              * @default 1
              */
-            gpu_count_min: components["schemas"]["GpuCount"];
+            gpu_count_min?: components["schemas"]["GpuCount"];
             /**
              * @description The local queue to wait in, by its short name in whichever project chooses the profile; that project's default when
              *     absent.
@@ -4805,7 +4805,7 @@ export interface components {
              * @description Whether requests that name no queue go here; one at most in a project.
              * @default false
              */
-            default: boolean;
+            default?: boolean;
             /** @description Whose it is. */
             project_id: components["schemas"]["ProjectId"];
             /** @description Short name in the project, for ever. */
@@ -4814,12 +4814,12 @@ export interface components {
              * @description Whether it is stopped.
              * @default none
              */
-            stop: components["schemas"]["Stop"];
+            stop?: components["schemas"]["Stop"];
             /**
              * @description How much it counts against others that lead to the same queue, in thousandths.
              * @default 1000
              */
-            weight_milli: components["schemas"]["WeightMilli"];
+            weight_milli?: components["schemas"]["WeightMilli"];
         };
         /** @description An object of governance. */
         LocalQueueView: {
@@ -5613,7 +5613,7 @@ export interface components {
              * @description Whether slices may be placed on its nodes; off unless said.
              * @default false
              */
-            slices_enabled: boolean;
+            slices_enabled?: boolean;
             /** @description Short name, unique among pools. */
             slug: components["schemas"]["Slug"];
         };
@@ -5681,12 +5681,12 @@ export interface components {
              * @description From those in its cohort that use more than their own.
              * @default never
              */
-            reclaim_within_cohort: components["schemas"]["Takes"];
+            reclaim_within_cohort?: components["schemas"]["Takes"];
             /**
              * @description From itself.
              * @default never
              */
-            within_queue: components["schemas"]["Takes"];
+            within_queue?: components["schemas"]["Takes"];
         };
         /** @example pmt_01jh2n6f4zw8q9r0s1t2v3x4y5 */
         PreemptionId: string;
@@ -5808,12 +5808,12 @@ export interface components {
              * @description Whether it is for requests that name none; one at most.
              * @default false
              */
-            default: boolean;
+            default?: boolean;
             /**
              * @description Whether its work may have others stopped.
              * @default true
              */
-            preempts: boolean;
+            preempts?: boolean;
             /** @description Short name, for ever. */
             slug: components["schemas"]["Slug"];
             /** @description What goes first: more is more important. */
@@ -6102,7 +6102,7 @@ export interface components {
              * @description What is counted; GPUs unless said.
              * @default gpu
              */
-            resource: components["schemas"]["Slug"];
+            resource?: components["schemas"]["Slug"];
         };
         /** @description How much of one resource in one flavor a queue or cohort has and uses. */
         QuotaUseView: {
@@ -6358,7 +6358,7 @@ export interface components {
              * @description The form it is sold in; a whole node unless said.
              * @default baremetal
              */
-            shape: components["schemas"]["CapacityShape"];
+            shape?: components["schemas"]["CapacityShape"];
             /** @description Short name, unique among SKUs. */
             slug: components["schemas"]["Slug"];
             /** @description Virtual CPUs per GPU, unless a profile says it. */
@@ -7246,7 +7246,7 @@ export interface components {
              * @description How far the clock it is told by is ahead of UTC.
              * @default 0
              */
-            utc_offset_minutes: components["schemas"]["UtcOffsetMinutes"];
+            utc_offset_minutes?: components["schemas"]["UtcOffsetMinutes"];
         };
         /** @description What is its own of a resource in a flavor, while a window is open. */
         WindowQuota: {
@@ -7258,7 +7258,7 @@ export interface components {
              * @description What is counted; GPUs unless said.
              * @default gpu
              */
-            resource: components["schemas"]["Slug"];
+            resource?: components["schemas"]["Slug"];
         };
         /** @description What became of one slot that an allocation had. */
         WipeOutcome: "pending" | "proved" | "unproved" | "overridden";

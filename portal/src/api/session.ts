@@ -3,7 +3,14 @@
 import { Refusal, isProblem, setCsrfToken, type Schemas } from './client';
 
 /** A session, as the API tells it. */
-export type Session = Schemas['WhoamiView'] & { csrf_token: string; expires_at: string };
+export interface Session {
+  who: Schemas['WhoamiView'];
+  csrf_token: string;
+  /** When it ends unless it is used. */
+  idle_expires_at: string;
+  /** When it ends in any case. */
+  expires_at: string;
+}
 
 /** The ways to sign in that this control plane offers. */
 export interface SignInWays {
@@ -25,7 +32,7 @@ async function ask<T>(method: string, path: string, body?: unknown, headers: Rec
   throw new Refusal(problem, response.status, response.headers.get('x-request-id') ?? undefined, problem?.detail ?? response.statusText);
 }
 
-/** The session there is; a `Refusal` that is `signedOut` when there is none. */
+/** The session there is; a `Refusal` that is `signedOut` or `missing` when there is none. */
 export async function readSession(): Promise<Session> {
   const session = await ask<Session>('GET', '/api/v1/session');
   setCsrfToken(session.csrf_token);
@@ -43,9 +50,9 @@ export async function signInWithToken(token: string): Promise<Session> {
   return readSession();
 }
 
-/** Where to go to sign in with the identity provider. */
-export async function beginOidc(): Promise<string> {
-  const begun = await ask<{ authorization_url: string }>('POST', '/api/v1/session/oidc', {});
+/** Where to go to sign in with the identity provider, to come back to a page of the portal. */
+export async function beginOidc(returnTo: string): Promise<string> {
+  const begun = await ask<{ authorization_url: string }>('POST', '/api/v1/session/oidc', { return_to: returnTo });
   return begun.authorization_url;
 }
 
@@ -57,19 +64,19 @@ export async function signOut(csrfToken: string): Promise<void> {
 
 /** Whether somebody has a role over the whole platform. */
 export function isOperator(session: Session): boolean {
-  return session.principal.platform_role !== undefined;
+  return session.who.principal.platform_role !== undefined;
 }
 
 /** Whether an operator may change things. */
 export function mayOperate(session: Session): boolean {
-  return session.principal.platform_role === 'platform_operator';
+  return session.who.principal.platform_role === 'platform_operator' && session.who.token.scope !== 'read';
 }
 
 /** Whether somebody may use a project: launch, release, add keys. */
 export function mayUse(session: Session, project: { id: string; tenant_id: string }): boolean {
-  if (session.token.scope === 'read') return false;
   if (mayOperate(session)) return true;
-  return session.bindings.some(
+  if (session.who.token.scope === 'read') return false;
+  return session.who.bindings.some(
     (binding) =>
       binding.tenant_id === project.tenant_id &&
       (binding.role === 'tenant_admin' || (binding.role === 'project_member' && binding.project_id === project.id)),
@@ -78,7 +85,7 @@ export function mayUse(session: Session, project: { id: string; tenant_id: strin
 
 /** Whether somebody may change the people of a tenant. */
 export function mayAdminister(session: Session, tenantId: string): boolean {
-  if (session.token.scope === 'read') return false;
   if (mayOperate(session)) return true;
-  return session.bindings.some((binding) => binding.tenant_id === tenantId && binding.role === 'tenant_admin');
+  if (session.who.token.scope === 'read') return false;
+  return session.who.bindings.some((binding) => binding.tenant_id === tenantId && binding.role === 'tenant_admin');
 }

@@ -185,13 +185,13 @@ function AccountMenu() {
       label={words.account}
       iconOnly
       entries={[
-        { id: 'settings', label: words.settings, detail: session.principal.name, onAction: () => void navigate('/settings') },
+        { id: 'settings', label: words.settings, detail: session.who.principal.name, onAction: () => void navigate('/settings') },
         { id: 'tokens', label: words.tokens, onAction: () => void navigate('/tokens') },
         { id: 'api', label: words.apiReference, onAction: () => window.location.assign('/docs/api') },
         {
           id: 'sign-out',
           label: words.signOut,
-          ...(session.principal.platform_role ? { detail: sentence(session.principal.platform_role) } : {}),
+          ...(session.who.principal.platform_role ? { detail: sentence(session.who.principal.platform_role) } : {}),
           onAction: () => void leave(),
         },
       ]}

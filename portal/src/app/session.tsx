@@ -28,7 +28,7 @@ export function SignedIn({ children }: { children: ReactNode }) {
   useEffect(() => whenSignedOut(() => void queries.resetQueries({ queryKey: sessionKey })), [queries]);
   useEffect(() => (signedIn ? startLive(queries) : undefined), [queries, signedIn]);
   if (session.data) return <SessionContext value={session.data}>{children}</SessionContext>;
-  if (session.error instanceof Refusal && session.error.signedOut) {
+  if (session.error instanceof Refusal && (session.error.signedOut || session.error.missing)) {
     const back = `${location.pathname}${location.search}`;
     return <Navigate to={back === '/' ? '/sign-in' : `/sign-in?back=${encodeURIComponent(back)}`} replace />;
   }

@@ -46,7 +46,7 @@ export function Component() {
   const withProvider = async (): Promise<void> => {
     setError(undefined);
     try {
-      window.location.assign(await beginOidc());
+      window.location.assign(await beginOidc(safeBack(search.get('back'))));
     } catch (cause) {
       setError(cause);
     }
