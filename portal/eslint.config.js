@@ -22,7 +22,7 @@ export default tseslint.config(
   {
     files: ['scripts/**/*.mjs', 'public/*.js', '*.js'],
     languageOptions: {
-      globals: { console: 'readonly', process: 'readonly', URL: 'readonly', localStorage: 'readonly', document: 'readonly', fetch: 'readonly', setTimeout: 'readonly' },
+      globals: { console: 'readonly', process: 'readonly', URL: 'readonly', localStorage: 'readonly', document: 'readonly', window: 'readonly', fetch: 'readonly', setTimeout: 'readonly' },
     },
   },
   { files: ['scripts/*.ts', 'vite.config.ts'], extends: [...tseslint.configs.recommended] },

@@ -36,12 +36,12 @@ function Sidebar({ onGo }: { onGo?: () => void }) {
   const { current } = useScope();
   const base = current ? `/projects/${current.project.id}` : '';
   return (
-    <div className="sidebar">
+    <nav className="sidebar" aria-label={words.mainNav}>
       <NavLink to="/" className="brand" {...(onGo ? { onClick: onGo } : {})}>
         <img src="/favicon.svg" alt="" />
         {words.product}
       </NavLink>
-      <nav aria-label={words.mainNav} className="stack">
+      <div className="stack">
         {current && (
           <div className="nav-group">
             <h2>{current.path}</h2>
@@ -90,8 +90,8 @@ function Sidebar({ onGo }: { onGo?: () => void }) {
             </ul>
           </div>
         )}
-      </nav>
-    </div>
+      </div>
+    </nav>
   );
 }
 

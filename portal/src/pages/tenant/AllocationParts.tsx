@@ -86,7 +86,7 @@ export function Decisions({ allocationId }: { allocationId: string }) {
           {list.items.map((each) => (
             <li key={each.id} className="stack-tight decision">
               <div className="row">
-                <StateBadge state={each.outcome} />
+                <StateBadge state={each.outcome} tone={each.outcome === 'refused' ? 'bad' : 'good'} />
                 <span className="small soft">
                   <Time at={each.at} />
                 </span>
@@ -174,7 +174,7 @@ export function Proofs({ allocationId }: { allocationId: string }) {
           {all.slots.map((slot) => (
             <section key={slot.slot_number} className="stack-tight decision">
               <div className="row">
-                <h3>{words.slot(slot.slot_number)}</h3>
+                <h2>{words.slot(slot.slot_number)}</h2>
                 <StateBadge
                   state={slot.outcome}
                   tone={slot.outcome === 'proved' ? 'good' : slot.outcome === 'pending' ? 'busy' : 'warn'}

@@ -226,23 +226,16 @@ export function Component() {
         <Tile label={words.gpusHeld} value={count(held)} detail={words.ofCap(cap)} />
         <Tile label={words.gpusLeft} value={count(Math.max(0, cap - held))} />
       </div>
-      <Card title={words.quota}>
-        <Bars
-          label={words.gpuCap}
-          unit={words.gpuUnit}
-          whole={cap}
-          parts={[
-            { label: words.held, value: held, tone: 'busy' },
-            { label: words.left, value: Math.max(0, cap - held), tone: 'idle' },
-          ]}
-          head={`${count(held)} / ${count(cap)} ${words.gpuUnit}`}
-        />
-      </Card>
+      <Available projectId={projectId} mayLaunch={may} />
       <div className="grid-2">
         <Running projectId={projectId} mayLaunch={may} />
-        <Waiting projectId={projectId} />
+        <div className="stack">
+          <Waiting projectId={projectId} />
+          <Card title={words.quota}>
+            <Bars label={words.gpuCap} unit={words.gpuUnit} whole={cap} parts={[{ label: words.held, value: held, tone: 'busy' }]} legend={false} />
+          </Card>
+        </div>
       </div>
-      <Available projectId={projectId} mayLaunch={may} />
     </Page>
   );
 }

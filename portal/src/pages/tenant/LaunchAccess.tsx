@@ -45,7 +45,7 @@ function Keys({ projectId, state, change, keys }: Pick<AccessProps, 'projectId' 
         ))
       )}
       <div>
-        <AddKey projectId={projectId} onAdded={(key) => state.keys !== undefined && change({ keys: [...state.keys, key.name] })} />
+        <AddKey tone="plain" projectId={projectId} onAdded={(key) => state.keys !== undefined && change({ keys: [...state.keys, key.name] })} />
       </div>
     </fieldset>
   );

@@ -152,7 +152,7 @@ export function LaunchReview(props: ReviewProps) {
       <QueueChoice projectId={projectId} state={state} change={change} />
       {error !== undefined && <ProblemNote error={error} />}
       {lacking !== undefined && <p className="row"><StateBadge state="lacking" tone="warn" label={lacking} /></p>}
-      <Button tone="primary" pending={pending} disabled={!body || lacking !== undefined} onPress={() => void launch()}>
+      <Button tone="primary" pending={pending} disabled={!body || lacking !== undefined || plan.data?.admitted === false} onPress={() => void launch()}>
         {words.launch(state.gpus ?? 0)}
       </Button>
       <Disclosure title={words.same}>

@@ -8,7 +8,7 @@ import * as things from '../../api/things';
 import { useScope } from '../../app/scope';
 import { useSession } from '../../app/session';
 import { strings } from '../../strings';
-import { TextField } from '../../ui/controls';
+import { TextField, type ButtonTone } from '../../ui/controls';
 import { DataTable, type Column } from '../../ui/DataTable';
 import { ConfirmButton, FormDialog, tell } from '../../ui/overlays';
 import { Page } from '../../ui/Page';
@@ -19,7 +19,7 @@ const words = strings.tenant.sshKeys;
 type Key = Schemas['SshKeyView'];
 
 /** A button that opens the form to add a key. */
-export function AddKey({ projectId, onAdded }: { projectId: string; onAdded?: (key: Key) => void }) {
+export function AddKey({ projectId, onAdded, tone = 'primary' }: { projectId: string; onAdded?: (key: Key) => void; tone?: ButtonTone }) {
   const [name, setName] = useState('');
   const [publicKey, setPublicKey] = useState('');
   const add = async (): Promise<void> => {
@@ -37,7 +37,7 @@ export function AddKey({ projectId, onAdded }: { projectId: string; onAdded?: (k
     setPublicKey('');
   };
   return (
-    <FormDialog tone="primary" trigger={words.add} title={words.add} action={words.add} run={add} onOpen={reset} ready={name.trim() !== '' && publicKey.trim() !== ''}>
+    <FormDialog tone={tone} trigger={words.add} title={words.add} action={words.add} run={add} onOpen={reset} ready={name.trim() !== '' && publicKey.trim() !== ''}>
       <TextField label={words.name} hint={words.nameHint} value={name} onChange={setName} required focusFirst />
       <TextField label={words.publicKey} hint={words.publicKeyHint} value={publicKey} onChange={setPublicKey} required multiline placeholder="ssh-ed25519 AAAA…" />
     </FormDialog>

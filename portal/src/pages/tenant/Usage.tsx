@@ -9,7 +9,7 @@ import { strings } from '../../strings';
 import { useNow } from '../../ui/clock';
 import { Choices } from '../../ui/controls';
 import { DataTable, type Column } from '../../ui/DataTable';
-import { count, money } from '../../ui/format';
+import { money } from '../../ui/format';
 import { Page } from '../../ui/Page';
 import { Bars, Card, Money, Tile, Time } from '../../ui/pieces';
 import { Empty, Loading, Reading } from '../../ui/states';
@@ -92,16 +92,7 @@ export function Component() {
       <Card title={words.quota}>
         <Reading of={project} lines={2}>
           {(it) => (
-            <Bars
-              label={words.gpuCap}
-              unit={words.gpuUnit}
-              whole={it.gpu_cap}
-              parts={[
-                { label: words.held, value: held, tone: 'busy' },
-                { label: words.left, value: Math.max(0, it.gpu_cap - held), tone: 'idle' },
-              ]}
-              head={`${count(held)} / ${count(it.gpu_cap)} ${words.gpuUnit}`}
-            />
+            <Bars label={words.gpuCap} unit={words.gpuUnit} whole={it.gpu_cap} parts={[{ label: words.held, value: held, tone: 'busy' }]} legend={false} />
           )}
         </Reading>
       </Card>

@@ -53,7 +53,7 @@ export type LaunchChange = { [K in keyof LaunchState]?: LaunchState[K] | undefin
 
 /** The state after a change. */
 export function changed(state: LaunchState, change: LaunchChange): LaunchState {
-  return present<LaunchState>({ ...state, ...change } as { [K in keyof LaunchState]: LaunchState[K] | undefined });
+  return present<LaunchState>({ ...state, ...change });
 }
 
 /** Reads an address. What is not understood is left out. */
