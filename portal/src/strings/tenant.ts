@@ -138,6 +138,7 @@ export const tenant = {
     waitDetail: 'It starts when its turn comes. You see its position and why it waits.',
     refuse: 'Say so and forget it',
     refuseDetail: 'Nothing is kept.',
+    quotaLater: 'Above it says whether there is a place. Whether the queue has quota left shows once it is in the queue.',
     queue: 'Queue',
     leadsTo: (queue: string) => `quota of ${queue}`,
     launch: (n: number) => (n === 1 ? 'Launch 1 GPU' : `Launch ${n} GPUs`),
@@ -264,6 +265,7 @@ export const tenant = {
   workload: {
     title: 'Workload',
     why: 'Why it waits',
+    whyHere: 'Why it is where it is',
     asked: (flavor: string | undefined) => (flavor === undefined ? 'What it asks for' : `What it asks for of ${flavor}`),
     available: 'To be had',
     missing: 'Missing',

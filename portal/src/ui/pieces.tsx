@@ -41,7 +41,7 @@ export function Duration({ seconds }: { seconds: number }) {
 export function Time({ at, from = 'clock' }: { at: string; from?: 'clock' | 'now' }) {
   const now = useNow();
   return (
-    <time dateTime={at} title={from === 'now' ? `${localTime(at)} · ${utcTime(at)}` : utcTime(at)} className="number">
+    <time dateTime={at} title={from === 'now' ? `${localTime(at)} · ${utcTime(at)}` : utcTime(at)} className={from === 'now' ? 'number nowrap' : 'number'}>
       {from === 'now' ? relative(at, now) : localTime(at)}
     </time>
   );

@@ -12,7 +12,7 @@ const words = strings.shared;
 export function Note({ tone, title, children }: { tone: Tone; title?: ReactNode; children?: ReactNode }) {
   return (
     <div className="note" data-tone={tone} role={tone === 'bad' ? 'alert' : 'note'}>
-      {title !== undefined && <h3>{title}</h3>}
+      {title !== undefined && <strong className="note-title">{title}</strong>}
       {children}
     </div>
   );
@@ -68,7 +68,7 @@ export function ProblemNote({ error, onRetry }: { error: unknown; onRetry?: () =
 export function Empty({ title, children, action }: { title: string; children?: ReactNode; action?: ReactNode }) {
   return (
     <div className="blank">
-      <h3>{title}</h3>
+      <strong className="blank-title">{title}</strong>
       {children}
       {action}
     </div>

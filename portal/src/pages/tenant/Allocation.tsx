@@ -119,7 +119,7 @@ function Standing({ of }: { of: Allocation }) {
         </Note>
       )}
       {wait && (
-        <Note tone={wait.over_budget ? 'bad' : 'warn'} title={wait.over_budget ? words.waitsTooLong : words.waits}>
+        <Note tone={wait.over_budget ? 'bad' : 'busy'} title={wait.over_budget ? words.waitsTooLong : words.waits}>
           <p>{wait.because}</p>
           <p className="small soft">
             {words.waitUntil} <Time at={wait.until} />

@@ -1,8 +1,8 @@
 // The launch: one page, four steps, everything that was chosen in the address. What it would cost and whether it fits is
 // asked of the control plane while choosing; nothing is reserved before the launch itself.
 import { useQueries } from '@tanstack/react-query';
-import { useMemo, useState, type ReactNode } from 'react';
-import { useNavigate, useParams, useSearchParams } from 'react-router';
+import { useEffect, useMemo, useRef, useState, type ReactNode } from 'react';
+import { useLocation, useNavigate, useNavigationType, useParams, useSearchParams } from 'react-router';
 import { answer, api, wishKey, type Schemas } from '../../api/client';
 import { readOptions, useRead, type Read } from '../../api/reads';
 import { mayUse } from '../../api/session';
@@ -51,6 +51,28 @@ function withDefaults(state: LaunchState, skus: readonly Sku[], regions: readonl
     ...(gpus === undefined ? {} : { gpus }),
     ...(region ? { region: region.slug } : {}),
   };
+}
+
+/** What was chosen, kept in the address. The page has its own copy: the address follows a moment later, and typing is faster. */
+function useLaunchAddress(): [LaunchState, (change: (before: LaunchState) => LaunchState) => void] {
+  const [search, setSearch] = useSearchParams();
+  const [asked, setAsked] = useState(() => parseLaunch(search));
+  const location = useLocation();
+  const how = useNavigationType();
+  const written = useRef(formatLaunch(asked).toString());
+  const [arrival, setArrival] = useState(location.key);
+  // Somebody followed a link or went back: the address leads. What this page writes itself replaces the entry.
+  if (how !== 'REPLACE' && location.key !== arrival) {
+    setArrival(location.key);
+    setAsked(parseLaunch(search));
+  }
+  useEffect(() => {
+    const text = formatLaunch(asked).toString();
+    if (text === written.current) return;
+    written.current = text;
+    setSearch(text, { replace: true, preventScrollReset: true });
+  }, [asked, setSearch]);
+  return [asked, setAsked];
 }
 
 function Step({ number, title, children }: { number: number; title: string; children: ReactNode }) {
@@ -190,7 +212,6 @@ export function Component() {
   const session = useSession();
   const { current, ready } = useScope();
   const navigate = useNavigate();
-  const [search, setSearch] = useSearchParams();
   const [userData, setUserData] = useState('');
   // One wish: a second press of the button, or a repeated try, launches nothing twice.
   const [key, setKey] = useState(wishKey);
@@ -200,11 +221,11 @@ export function Component() {
   const keys = useRead(things.sshKeys(projectId));
   const available = useRead(things.availability);
 
-  const asked = parseLaunch(search);
+  const [asked, setAsked] = useLaunchAddress();
   const state = withDefaults(asked, skus.data?.items ?? [], regions.data?.items ?? []);
   const change = (part: LaunchChange): void => {
     setKey(wishKey());
-    setSearch(formatLaunch(changed(state, part)), { replace: true, preventScrollReset: true });
+    setAsked((before) => changed(withDefaults(before, skus.data?.items ?? [], regions.data?.items ?? []), part));
   };
   const known = useMemo(
     () => ({ skus: skus.data?.items ?? [], regions: regions.data?.items ?? [], pools: pools.data?.items ?? [], keys: keys.data?.items ?? [] }),

@@ -34,7 +34,7 @@ function Elsewhere({ plan, change, skus }: { plan: Schemas['PlanView'] } & Pick<
   if (fitting.length === 0) return null;
   return (
     <div className="stack-tight">
-      <h3>{words.elsewhere}</h3>
+      <strong>{words.elsewhere}</strong>
       {fitting.map((each) => (
         <div key={`${each.region_id} ${each.sku_id}`} className="row">
           <span>
@@ -110,6 +110,7 @@ function QueueChoice({ projectId, state, change }: Pick<ReviewProps, 'projectId'
           { id: 'refuse', title: words.refuse, detail: words.refuseDetail },
         ]}
       />
+      <p className="small soft">{words.quotaLater}</p>
       {items.length > 1 && (
         <Select
           label={words.queue}

@@ -46,7 +46,7 @@ function Eta({ eta, speed }: { eta: string | undefined; speed: number | undefine
   return (
     <span className="small soft">
       {speed !== undefined && `${bytes(speed)}/s `}
-      {eta !== undefined && Date.parse(eta) > now && words.done(relative(eta, now))}
+      {eta !== undefined && Date.parse(eta) - now > 5000 && words.done(relative(eta, now))}
     </span>
   );
 }

@@ -17,6 +17,11 @@ type Workload = Schemas['WorkloadView'];
 
 const endedStates: readonly Schemas['WorkloadState'][] = ['finished', 'cancelled', 'refused', 'failed'];
 
+function why(each: Workload): string {
+  if (each.execution === 'preempting' && each.preemption) return strings.tenant.workload.preempted(strings.codes.preemptionRule[each.preemption.rule]);
+  return each.wait?.sentence ?? each.projected;
+}
+
 function Queues({ projectId }: { projectId: string }) {
   const queues = useRead(things.localQueues(projectId));
   return (
@@ -61,7 +66,7 @@ export function Component() {
     { id: 'state', title: words.state, value: (each) => each.execution, render: (each) => <StateBadge state={each.execution} /> },
     { id: 'position', title: words.position, value: (each) => each.position, align: 'end' },
     { id: 'gpus', title: words.gpus, value: (each) => each.gpu_count * each.member_count, render: (each) => words.size(each.member_count, each.gpu_count), align: 'end' },
-    { id: 'why', title: words.why, value: (each) => each.wait?.sentence ?? each.projected },
+    { id: 'why', title: words.why, value: why },
     {
       id: 'start',
       title: words.start,

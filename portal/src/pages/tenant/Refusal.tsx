@@ -19,7 +19,7 @@ export function PlacementRefusal({ refusal }: { refusal: Schemas['PlacementRefus
       />
       {refusal.nodes.length > 0 && (
         <>
-          <h3>{words.nodes}</h3>
+          <strong>{words.nodes}</strong>
           <ul>
             {refusal.nodes.map((passed) => (
               <li key={passed.reason}>
@@ -31,7 +31,7 @@ export function PlacementRefusal({ refusal }: { refusal: Schemas['PlacementRefus
       )}
       {refusal.unblocks.length > 0 && (
         <>
-          <h3>{words.unblocks}</h3>
+          <strong>{words.unblocks}</strong>
           <ul>
             {refusal.unblocks.map((way) => (
               <li key={way.step}>

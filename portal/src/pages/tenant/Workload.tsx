@@ -52,9 +52,9 @@ function ChangePriority({ of }: { of: Workload }) {
   );
 }
 
-function Why({ wait }: { wait: Schemas['ExplanationView'] }) {
+function Why({ wait, waits }: { wait: Schemas['ExplanationView']; waits: boolean }) {
   return (
-    <Card title={words.why}>
+    <Card title={waits ? words.why : words.whyHere}>
       <p>{wait.sentence}</p>
       {wait.resource !== undefined && (
         <Bars
@@ -209,7 +209,7 @@ export function Component() {
     <Page
       title={it.name}
       mark={<StateBadge state={it.execution} />}
-      lead={it.projected}
+      lead={it.execution === 'preempting' ? undefined : it.projected}
       crumbs={crumbs}
       actions={
         may && (
@@ -244,7 +244,7 @@ export function Component() {
           <Reading of={why}>
             {(explained) => (
               <>
-                {explained.wait && <Why wait={explained.wait} />}
+                {explained.wait && <Why wait={explained.wait} waits={it.execution === 'queued'} />}
                 <Preemptions of={explained.preemptions} />
               </>
             )}
