@@ -15,7 +15,7 @@ import { Page } from '../../ui/Page';
 import { Card, CopyField, Facts, StateBadge, Tabs, Time } from '../../ui/pieces';
 import { Note, Reading, Refused, Loading } from '../../ui/states';
 import { Decisions, Events, Proofs, UsageOfAllocation } from './AllocationParts';
-import { holdsGpus } from './holding';
+import { lives } from './holding';
 import { LiveTimeline } from './LiveTimeline';
 import { PlacementRefusal } from './Refusal';
 
@@ -131,7 +131,7 @@ function Standing({ of }: { of: Allocation }) {
           <p>{fault.last}</p>
         </Note>
       )}
-      {of.lease_warned_at && of.lease_ends_at && holdsGpus(of) && (
+      {of.lease_warned_at && of.lease_ends_at && lives(of) && (
         <Note tone="warn" title={words.endsSoon}>
           <p>
             <Time at={of.lease_ends_at} from="now" />
@@ -144,7 +144,7 @@ function Standing({ of }: { of: Allocation }) {
 
 function Views({ of }: { of: Allocation }) {
   const [search, setSearch] = useSearchParams();
-  const ended = !holdsGpus(of);
+  const ended = !lives(of);
   const views = [
     { id: 'timeline', title: words.timeline, content: <LiveTimeline allocationId={of.id} ended={ended} /> },
     { id: 'usage', title: words.usage, content: <UsageOfAllocation of={of} /> },
@@ -180,7 +180,7 @@ export function Component() {
       </Page>
     );
   }
-  const may = current !== undefined && mayUse(session, current.project) && it.desired === 'running' && holdsGpus(it);
+  const may = current !== undefined && mayUse(session, current.project) && it.desired === 'running' && lives(it);
   return (
     <Page
       title={it.name}

@@ -13,7 +13,7 @@ import { DataTable, type Column } from '../../ui/DataTable';
 import { Page } from '../../ui/Page';
 import { StateBadge, Time } from '../../ui/pieces';
 import { Empty, Reading } from '../../ui/states';
-import { holdsGpus } from './holding';
+import { lives } from './holding';
 
 const words = strings.tenant.allocations;
 type Allocation = Schemas['AllocationView'];
@@ -60,7 +60,7 @@ export function Component() {
       id: 'ends',
       title: words.ends,
       value: (each) => each.lease_ends_at,
-      render: (each) => (each.lease_ends_at && holdsGpus(each) ? <Time at={each.lease_ends_at} from="now" /> : <span className="soft">–</span>),
+      render: (each) => (each.lease_ends_at && lives(each) ? <Time at={each.lease_ends_at} from="now" /> : <span className="soft">–</span>),
     },
     { id: 'id', title: words.id, value: (each) => each.id, render: (each) => <code className="small">{each.id}</code> },
   ];
@@ -73,11 +73,11 @@ export function Component() {
     >
       <Reading of={list}>
         {(all) => {
-          const rows = all.items.filter((each) => regionId === undefined || each.region_id === regionId).filter((each) => ended || holdsGpus(each));
+          const rows = all.items.filter((each) => regionId === undefined || each.region_id === regionId).filter((each) => ended || lives(each));
           return (
             <>
               <Checkbox selected={ended} onChange={setEnded}>
-                {words.showEnded(all.items.filter((each) => !holdsGpus(each)).length)}
+                {words.showEnded(all.items.filter((each) => !lives(each)).length)}
               </Checkbox>
               <DataTable
                 label={words.title}

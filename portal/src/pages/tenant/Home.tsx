@@ -13,7 +13,7 @@ import { count, gpuModel } from '../../ui/format';
 import { Page } from '../../ui/Page';
 import { Bars, Card, Money, StateBadge, Tile, Time } from '../../ui/pieces';
 import { Empty, Reading, Refused } from '../../ui/states';
-import { holdsGpus, heldGpus } from './holding';
+import { heldGpus, lives, waits } from './holding';
 
 const words = strings.tenant.home;
 
@@ -128,7 +128,7 @@ function Running({ projectId, mayLaunch }: { projectId: string; mayLaunch: boole
     <Card title={words.running} actions={<Link to={`/projects/${projectId}/allocations`}>{words.allAllocations}</Link>}>
       <Reading of={list}>
         {(all) => {
-          const living = all.items.filter((each) => holdsGpus(each) || each.execution === 'requested').filter((each) => regionId === undefined || each.region_id === regionId);
+          const living = all.items.filter((each) => lives(each) && !waits(each)).filter((each) => regionId === undefined || each.region_id === regionId);
           if (living.length === 0) {
             return (
               <Empty title={words.nothingRuns} action={mayLaunch && <LinkButton tone="primary" to={`/projects/${projectId}/launch`}>{strings.shared.nav.launch}</LinkButton>}>

@@ -2,7 +2,7 @@
 // asked of the control plane while choosing; nothing is reserved before the launch itself.
 import { useQueries } from '@tanstack/react-query';
 import { useEffect, useMemo, useRef, useState, type ReactNode } from 'react';
-import { useLocation, useNavigate, useNavigationType, useParams, useSearchParams } from 'react-router';
+import { NavigationType, useLocation, useNavigate, useNavigationType, useParams, useSearchParams } from 'react-router';
 import { answer, api, wishKey, type Schemas } from '../../api/client';
 import { readOptions, useRead, type Read } from '../../api/reads';
 import { mayUse } from '../../api/session';
@@ -62,7 +62,7 @@ function useLaunchAddress(): [LaunchState, (change: (before: LaunchState) => Lau
   const written = useRef(formatLaunch(asked).toString());
   const [arrival, setArrival] = useState(location.key);
   // Somebody followed a link or went back: the address leads. What this page writes itself replaces the entry.
-  if (how !== 'REPLACE' && location.key !== arrival) {
+  if (how !== NavigationType.Replace && location.key !== arrival) {
     setArrival(location.key);
     setAsked(parseLaunch(search));
   }

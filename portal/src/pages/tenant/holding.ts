@@ -1,14 +1,22 @@
-// Which allocations hold GPUs, and how many. The same rule as that of the project's cap.
+// Which allocations live, which of them hold GPUs, and how many. The same rule as that of the project's cap: what waits in a
+// queue does not count before it is admitted.
 import type { Schemas } from '../../api/client';
 
-const holding: readonly Schemas['AllocationState'][] = ['requested', 'reserved', 'provisioning', 'running', 'releasing'];
+const ended: readonly Schemas['AllocationState'][] = ['released', 'refused', 'failed'];
 
-/** Whether an allocation counts against the project's GPUs. */
-export function holdsGpus(allocation: { execution: Schemas['AllocationState'] }): boolean {
-  return holding.includes(allocation.execution);
+type Standing = Pick<Schemas['AllocationView'], 'execution' | 'workload_id'>;
+
+/** Whether an allocation has not ended. */
+export function lives(allocation: Standing): boolean {
+  return !ended.includes(allocation.execution);
 }
 
-/** The GPUs that a project holds. */
-export function heldGpus(allocations: readonly { execution: Schemas['AllocationState']; gpu_count: number }[]): number {
-  return allocations.filter(holdsGpus).reduce((sum, each) => sum + each.gpu_count, 0);
+/** Whether an allocation waits in a queue. */
+export function waits(allocation: Standing): boolean {
+  return allocation.execution === 'requested' && allocation.workload_id !== undefined;
+}
+
+/** The GPUs that a project holds or asks for. */
+export function heldGpus(allocations: readonly (Standing & { gpu_count: number })[]): number {
+  return allocations.filter((each) => lives(each) && !waits(each)).reduce((sum, each) => sum + each.gpu_count, 0);
 }
