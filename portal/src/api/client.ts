@@ -53,13 +53,18 @@ export function whenSignedOut(call: () => void): () => void {
   return () => void onSignedOut.delete(call);
 }
 
+/** Says that an answer told so. */
+export function tellSignedOut(): void {
+  onSignedOut.forEach((call) => call());
+}
+
 const guard: Middleware = {
   onRequest({ request }) {
     if (request.method !== 'GET' && csrfToken) request.headers.set('x-csrf-token', csrfToken);
     return request;
   },
   onResponse({ response, schemaPath }) {
-    if (response.status === 401 && !schemaPath.startsWith('/api/v1/session')) onSignedOut.forEach((call) => call());
+    if (response.status === 401 && !schemaPath.startsWith('/api/v1/session')) tellSignedOut();
     return response;
   },
 };

@@ -2,7 +2,7 @@
 // touches as old, and those on the screen are read again. Nothing is asked for on a clock.
 import type { QueryClient } from '@tanstack/react-query';
 import { useSyncExternalStore } from 'react';
-import type { Noun, Schemas } from './client';
+import { tellSignedOut, type Noun, type Schemas } from './client';
 import { follow, type Connection } from './stream';
 
 type CloudEvent = Schemas['CloudEvent'];
@@ -69,6 +69,9 @@ export function startLive(queries: QueryClient): () => void {
   const stop = follow({
     url: '/api/v1/events/stream',
     onConnection: setConnection,
+    onRefused: (status) => {
+      if (status === 401) tellSignedOut();
+    },
     // A first connection begins at its own moment; what happened between a read and that moment was not told.
     onOpen: (resumed) => {
       if (!resumed) void queries.invalidateQueries({ predicate: (query) => query.meta?.touches !== undefined });

@@ -17,6 +17,8 @@ export interface StreamOptions {
   onConnection: (connection: Connection) => void;
   /** Called when a connection stands; `resumed` says whether it goes on behind what was seen. */
   onOpen?: (resumed: boolean) => void;
+  /** Called when the server answered with an error; it is tried again all the same. */
+  onRefused?: (status: number) => void;
   /** Whether this message is the last there will be. */
   isLast?: (message: Message) => boolean;
   lastId?: string;
@@ -57,6 +59,7 @@ export function follow(options: StreamOptions): () => void {
       if (lastId !== undefined) headers['last-event-id'] = lastId;
       heard();
       const response = await fetch(options.url, { headers, signal: mine.signal, credentials: 'same-origin', cache: 'no-store' });
+      if (!response.ok) options.onRefused?.(response.status);
       if (!response.ok || !response.body) throw new Error(`status ${response.status}`);
       attempt = 0;
       options.onConnection({ kind: 'live' });
