@@ -202,6 +202,8 @@ export const tenant = {
     tryOther: 'Try another size, region or form',
     failed: 'It could not be built',
     waits: 'It waits',
+    inQueue: 'It waits in its queue',
+    whyInQueue: 'Its position, why it waits, and what would let it in',
     waitsTooLong: 'It waits longer than it should; operators were told',
     waitUntil: 'At most until',
     fault: (n: number) => (n === 1 ? 'The last try failed; it is tried again' : `${n} tries failed; it is tried again`),

@@ -15,7 +15,7 @@ import { Page } from '../../ui/Page';
 import { Card, CopyField, Facts, StateBadge, Tabs, Time } from '../../ui/pieces';
 import { Note, Reading, Refused, Loading } from '../../ui/states';
 import { Decisions, Events, Proofs, UsageOfAllocation } from './AllocationParts';
-import { lives } from './holding';
+import { lives, waits } from './holding';
 import { LiveTimeline } from './LiveTimeline';
 import { PlacementRefusal } from './Refusal';
 
@@ -116,6 +116,13 @@ function Standing({ of }: { of: Allocation }) {
       {of.execution === 'failed' && (
         <Note tone="bad" title={words.failed}>
           <p>{of.observed.reason ?? of.projected}</p>
+        </Note>
+      )}
+      {waits(of) && of.workload_id && (
+        <Note tone="warn" title={words.inQueue}>
+          <p>
+            <Link to={`/projects/${of.project_id}/queue/${of.workload_id}`}>{words.whyInQueue}</Link>
+          </p>
         </Note>
       )}
       {wait && (

@@ -244,8 +244,7 @@ export function Component() {
   const failed = skus.error ?? regions.error ?? keys.error;
   const waiting = !skus.data || !regions.data || !pools.data || !keys.data;
   const launched = (operation: Schemas['OperationView']): void => {
-    const to = operation.noun === 'workload' ? `/projects/${projectId}/queue/${operation.subject_id}` : `/projects/${projectId}/allocations/${operation.subject_id}`;
-    void navigate(to);
+    void navigate(`/projects/${projectId}/allocations/${operation.subject_id}`);
   };
   let content: ReactNode;
   if (failed) content = <Refused error={failed} />;
