@@ -20,6 +20,7 @@ help: ## List these commands
 
 dev: ## Build and run a control plane with a simulated fleet; state stays in .dev/, RESET=1 starts over
 	@scripts/install-build-tools
+	@scripts/portal build
 	@cargo build --locked --profile $(PROFILE) --package cli --bin gpuaas 1>&2
 	@exec target/$(profile_dir)/gpuaas dev --data-dir .dev $(if $(filter-out 0,$(RESET)),--reset)
 

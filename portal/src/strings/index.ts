@@ -1,0 +1,8 @@
+// Every word that the portal shows, in one place: what the frame and the shared pieces say, and what each page says.
+import { codes } from './codes';
+import { operator } from './operator';
+import { shared } from './shared';
+import { tenant } from './tenant';
+
+/** All words. */
+export const strings = { shared, tenant, operator, codes } as const;
