@@ -8,6 +8,7 @@ import { Select } from '../../ui/controls';
 import { DataTable, type Column } from '../../ui/DataTable';
 import { Page } from '../../ui/Page';
 import { StateBadge, Time } from '../../ui/pieces';
+import { toneOf } from '../../ui/state';
 import { Empty, Reading } from '../../ui/states';
 import { Ref, word } from './parts';
 
@@ -22,7 +23,7 @@ export function Component() {
   const operations = useRead(operator.operations);
   const columns: Column<Operation>[] = [
     { id: 'kind', title: words.kind, value: (each) => word(each.kind) },
-    { id: 'state', title: words.state, value: (each) => each.state, render: (each) => <StateBadge state={each.state} tone={each.state === 'running' ? 'busy' : undefined} /> },
+    { id: 'state', title: words.state, value: (each) => each.state, render: (each) => <StateBadge state={each.state} tone={each.state === 'running' ? 'busy' : toneOf(each.state)} /> },
     {
       id: 'progress',
       title: words.progress,

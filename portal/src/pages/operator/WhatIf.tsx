@@ -117,7 +117,7 @@ function Editor({ current }: { current: Schemas['GovernanceView'] }) {
       setWrong(cause instanceof Error ? cause.message : String(cause));
       return;
     }
-    const body: Body = { governance, prune };
+    const body: Body = { governance, prune, dry_run: false };
     setPending(true);
     try {
       const simulation = await answer(api.POST('/api/v1/admin/governance/simulate', { body }));

@@ -180,7 +180,11 @@ function ItemPage({ kind, id }: { kind: Kind; id: string }) {
               </Card>
               {item.document && (
                 <Card title={words.document}>
-                  <pre className="document">{stringify(item.document.value)}</pre>
+                  {/* A long document can be scrolled with the keyboard. */}
+                  {/* eslint-disable-next-line jsx-a11y/no-noninteractive-tabindex */}
+                  <pre className="document" tabIndex={0}>
+                    {stringify(item.document.value)}
+                  </pre>
                 </Card>
               )}
             </div>

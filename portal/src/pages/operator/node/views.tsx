@@ -9,6 +9,7 @@ import { DataTable, type Column } from '../../../ui/DataTable';
 import { gpuModel } from '../../../ui/format';
 import { FormDialog, tell } from '../../../ui/overlays';
 import { Facts, StateBadge, Time } from '../../../ui/pieces';
+import { toneOf } from '../../../ui/state';
 import { Empty, Loading, Note, Reading, Refused } from '../../../ui/states';
 import { EventTable } from '../EventTable';
 import { Act, Ref, useMayAct, word, YesNo } from '../parts';
@@ -116,7 +117,7 @@ export function ClaimsView({ claims, slots }: { claims: readonly Schemas['ClaimV
 export function TaskTable({ tasks }: { tasks: readonly Schemas['TaskView'][] }) {
   const columns: Column<Schemas['TaskView']>[] = [
     { id: 'kind', title: words.task.kind, value: (task) => task.kind, render: (task) => <code>{task.kind}</code> },
-    { id: 'state', title: words.task.state, value: (task) => task.execution, render: (task) => <StateBadge state={task.execution} tone={task.execution === 'delivered' ? 'busy' : task.execution === 'expired' ? 'warn' : undefined} /> },
+    { id: 'state', title: words.task.state, value: (task) => task.execution, render: (task) => <StateBadge state={task.execution} tone={task.execution === 'delivered' ? 'busy' : task.execution === 'expired' ? 'warn' : toneOf(task.execution)} /> },
     { id: 'attempt', title: words.task.attempt, align: 'end', value: (task) => task.attempt },
     { id: 'for', title: words.task.allocation, value: (task) => task.allocation_id, render: (task) => (task.allocation_id ? <Ref id={task.allocation_id} /> : '–') },
     { id: 'created', title: words.task.created, value: (task) => task.created_at, render: (task) => <Time at={task.created_at} /> },
