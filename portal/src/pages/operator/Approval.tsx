@@ -127,7 +127,7 @@ function CandidateCard({ nodeId, nodeName, view, slot }: { nodeId: string; nodeN
   return (
     <Card
       title={slot ? <Ref id={slot.id}>{words.slotCard(module, view.candidate.devices.gpu_pci_address ?? '')}</Ref> : words.slotCard(module, view.candidate.devices.gpu_pci_address ?? '')}
-      actions={slot ? <StateBadge state={slot.execution} label={strings.operator.fleet.cells[slot.execution]} /> : <StateBadge state="waiting" tone={canApprove ? 'busy' : 'bad'} label={canApprove ? words.waiting : words.blocked} />}
+      actions={slot ? <StateBadge state={slot.execution} label={strings.operator.fleet.cells[slot.execution]} /> : <StateBadge state="waiting" tone={canApprove ? 'busy' : 'bad'} label={canApprove ? words.waiting : words.isBlocked} />}
     >
       <Compared rows={rows} />
       {drifted && slot && (

@@ -7,7 +7,7 @@ const view = (over: Partial<Schemas['CandidateView']> = {}): Schemas['CandidateV
     candidate: { devices: { fabric_claim_mode: 'per_slot_vf', gpu_pci_address: 'g1', nvme_identity: 'eui.2', numa_node: 0 }, missing: [], notes: [], nvme_closeness: 'same_switch' },
     refusals: [],
     ...over,
-  }) as Schemas['CandidateView'];
+  });
 const slot = { gpu_pci_address: 'g1', nvme_identity: 'eui.1', fabric_claim_mode: 'per_slot_vf', numa_node: 0, private_ip: '10.0.0.1' } as Schemas['SlotView'];
 
 describe('comparing a candidate with a slot', () => {

@@ -18,5 +18,5 @@ export function placeOf(id: string): string | undefined {
 /** The beginning and the end of an id: enough to tell it from others on one page. */
 export function shortId(id: string): string {
   const [prefix, rest] = id.split('_');
-  return rest !== undefined && rest.length > 10 ? `${prefix}_…${rest.slice(-6)}` : id;
+  return rest !== undefined && rest.length > 10 ? `${prefix}…${rest.slice(-6)}` : id;
 }

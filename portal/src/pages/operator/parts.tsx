@@ -4,6 +4,7 @@ import { Link } from 'react-router';
 import { useRead } from '../../api/reads';
 import { mayOperate } from '../../api/session';
 import * as things from '../../api/things';
+import { useScope } from '../../app/scope';
 import { useSession } from '../../app/session';
 import { strings } from '../../strings';
 import { TextField } from '../../ui/controls';
@@ -20,10 +21,16 @@ export function useMayAct(): boolean {
   return mayOperate(session) && session.token.scope === 'write';
 }
 
-/** An id, as a link where there is a page for it. */
+/** An id, as a link where there is a page for it; tenants and projects by their names. */
 export function Ref({ id, children }: { id: string; children?: ReactNode }) {
+  const { all, tenants } = useScope();
   const to = placeOf(id);
-  const shown = children ?? <code title={id}>{shortId(id)}</code>;
+  const name = all.find((each) => each.project.id === id)?.path ?? tenants.find((each) => each.id === id)?.slug;
+  const shown = children ?? name ?? (
+    <code className="nowrap" title={id}>
+      {shortId(id)}
+    </code>
+  );
   return to ? (
     <Link to={to} className="row-link">
       {shown}

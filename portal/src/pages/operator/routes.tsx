@@ -3,7 +3,8 @@
 import type { ReactNode } from 'react';
 import { Navigate, type RouteObject } from 'react-router';
 import { strings } from '../../strings';
-import { ChartIcon, CheckIcon, ChipIcon, CopyIcon, DownIcon, HomeIcon, KeyIcon, MapIcon, MenuIcon, PeopleIcon, QueueIcon, RocketIcon, SunIcon, TokenIcon, UserIcon } from '../../ui/icons';
+import { ChipIcon, KeyIcon, MapIcon, PeopleIcon, QueueIcon, RocketIcon } from '../../ui/icons';
+import { AuditIcon, BookIcon, ClockIcon, FeedIcon, MachineIcon, PulseIcon, ShieldIcon, StuckIcon, WrenchIcon } from './icons';
 
 const words = strings.operator.menu;
 
@@ -19,20 +20,20 @@ export interface OperatorNavItem {
 /** The menu. */
 export const operatorNav: readonly OperatorNavItem[] = [
   { to: '/operator/fleet', label: words.fleet, icon: <MapIcon /> },
-  { to: '/operator/stuck', label: words.stuck, icon: <SunIcon /> },
+  { to: '/operator/stuck', label: words.stuck, icon: <StuckIcon /> },
   { to: '/operator/queues', label: words.queues, icon: <QueueIcon /> },
   { to: '/operator/workloads', label: words.workloads, icon: <RocketIcon /> },
   { to: '/operator/allocations', label: words.allocations, icon: <ChipIcon /> },
-  { to: '/operator/operations', label: words.operations, icon: <DownIcon /> },
-  { to: '/operator/overrides', label: words.overrides, icon: <CheckIcon /> },
+  { to: '/operator/operations', label: words.operations, icon: <ClockIcon /> },
+  { to: '/operator/overrides', label: words.overrides, icon: <ShieldIcon /> },
   { to: '/operator/tenants', label: words.tenants, icon: <PeopleIcon /> },
-  { to: '/operator/catalog', label: words.catalog, icon: <CopyIcon /> },
+  { to: '/operator/catalog', label: words.catalog, icon: <BookIcon /> },
   { to: '/operator/enrolment', label: words.enrolment, icon: <KeyIcon /> },
-  { to: '/operator/machines', label: words.machines, icon: <TokenIcon /> },
-  { to: '/operator/operators', label: words.operators, icon: <UserIcon /> },
-  { to: '/operator/events', label: words.events, icon: <ChartIcon /> },
-  { to: '/operator/audit', label: words.audit, icon: <MenuIcon /> },
-  { to: '/operator/status', label: words.status, icon: <HomeIcon /> },
+  { to: '/operator/machines', label: words.machines, icon: <MachineIcon /> },
+  { to: '/operator/operators', label: words.operators, icon: <WrenchIcon /> },
+  { to: '/operator/events', label: words.events, icon: <FeedIcon /> },
+  { to: '/operator/audit', label: words.audit, icon: <AuditIcon /> },
+  { to: '/operator/status', label: words.status, icon: <PulseIcon /> },
 ];
 
 /** The routes, relative to /operator. A page is a module with a `Component`. */

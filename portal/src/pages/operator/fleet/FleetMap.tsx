@@ -2,9 +2,9 @@
 // The cursor is a real button that lies over one tile: arrow keys move it from cell to cell, and its name says what is there.
 import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState, type CSSProperties, type KeyboardEvent, type PointerEvent } from 'react';
 import { strings } from '../../../strings';
-import { cellKinds, cellsPerNode, type Fleet } from './cells';
+import { cellKinds, cellsPerNode, postures, type Fleet } from './cells';
 import { hit, layOut, step, tilesBetween, type Density, type Spot } from './layout';
-import { paint, type Colours } from './paint';
+import { compose, paintCell, paintWords, postureTone, type Colours, type Pixels, type Sprites } from './paint';
 
 const words = strings.operator.fleet;
 
@@ -31,7 +31,6 @@ function coloursOf(element: HTMLElement): Colours {
   const tone = (name: string) => ({ strong: resolve(`--${name}`), weak: resolve(`--${name}-soft`) });
   const colours: Colours = {
     ink: resolve('--ink'),
-    soft: resolve('--ink-soft'),
     line: resolve('--line'),
     surface: resolve('--surface'),
     focus: resolve('--focus'),
@@ -40,6 +39,54 @@ function coloursOf(element: HTMLElement): Colours {
   };
   probe.remove();
   return colours;
+}
+
+/** Makes the small pictures that the map is put together from, for one theme, density and resolution. */
+function spritesOf(colours: Colours, cell: number, scale: number): Sprites {
+  const size = Math.round(cell * scale);
+  const canvas = document.createElement('canvas');
+  canvas.width = size;
+  canvas.height = size;
+  const surface = canvas.getContext('2d', { willReadFrequently: true });
+  const read = (): Uint32Array => (surface ? new Uint32Array(surface.getImageData(0, 0, size, size).data.buffer) : new Uint32Array(size * size));
+  const plain = (colour: string): number => {
+    if (surface) {
+      surface.setTransform(1, 0, 0, 1, 0, 0);
+      surface.fillStyle = colour;
+      surface.fillRect(0, 0, size, size);
+    }
+    return read()[0] ?? 0;
+  };
+  const cells = cellKinds.map((kind) => {
+    if (surface) {
+      surface.setTransform(size / cell, 0, 0, size / cell, 0, 0);
+      surface.clearRect(0, 0, cell, cell);
+      paintCell(surface, kind, colours, cell);
+    }
+    return read();
+  });
+  return {
+    size,
+    cells,
+    line: plain(colours.line),
+    surface: plain(colours.surface),
+    postures: postures.map((_, posture) => plain(colours.tones[postureTone(posture)].strong)),
+  };
+}
+
+/** What is kept between redraws. */
+interface Kept {
+  key: string;
+  colours: Colours;
+  sprites: Sprites;
+  image: ImageData;
+  pixels: Pixels;
+}
+
+function keep(element: HTMLElement, key: string, cell: number, scale: number, wide: number, high: number): Kept {
+  const colours = coloursOf(element);
+  const image = new ImageData(wide, high);
+  return { key, colours, sprites: spritesOf(colours, cell, scale), image, pixels: { data: new Uint32Array(image.data.buffer), width: wide, height: high } };
 }
 
 /** Changes whenever the theme does. */
@@ -78,7 +125,7 @@ export function FleetMap({ fleet, density, onOpen, onVisible, onPainted }: Fleet
   const themeTurn = useThemeTurn();
   const layout = useMemo(() => layOut(fleet.groups, Math.max(1, size.width), density), [fleet.groups, size.width, density]);
   const spot: Spot = focus.tile < fleet.nodes.length ? focus : { tile: 0, cell: 0 };
-  const colours = useRef<{ turn: number; value: Colours }>(undefined);
+  const kept = useRef<Kept>(undefined);
 
   useLayoutEffect(() => {
     const element = box.current;
@@ -91,8 +138,7 @@ export function FleetMap({ fleet, density, onOpen, onVisible, onPainted }: Fleet
   const draw = useCallback(() => {
     const surface = canvas.current?.getContext('2d');
     const element = box.current;
-    if (!surface || !element || !canvas.current || size.width === 0) return;
-    if (colours.current?.turn !== themeTurn) colours.current = { turn: themeTurn, value: coloursOf(element) };
+    if (!surface || !element || !canvas.current || size.width === 0 || size.height === 0) return;
     const begun = performance.now();
     const scale = window.devicePixelRatio || 1;
     const [wide, high] = [Math.round(size.width * scale), Math.round(size.height * scale)];
@@ -100,10 +146,16 @@ export function FleetMap({ fleet, density, onOpen, onVisible, onPainted }: Fleet
       canvas.current.width = wide;
       canvas.current.height = high;
     }
+    const key = `${themeTurn} ${density.id} ${wide} ${high} ${scale}`;
+    if (kept.current?.key !== key) kept.current = keep(element, key, density.cell, scale, wide, high);
+    const { colours, sprites, image, pixels } = kept.current;
+    const view = { top: element.scrollTop, height: size.height };
+    const cells = compose(pixels, layout, fleet, sprites, view, scale);
+    surface.putImageData(image, 0, 0);
     surface.setTransform(scale, 0, 0, scale, 0, 0);
-    const cells = paint(surface, layout, fleet, colours.current.value, { top: element.scrollTop, height: size.height }, focused ? spot : undefined);
+    paintWords(surface, layout, fleet, colours, view, focused ? spot : undefined);
     onPainted?.(performance.now() - begun, cells);
-  }, [fleet, focused, layout, onPainted, size, spot.tile, spot.cell, themeTurn]); // eslint-disable-line react-hooks/exhaustive-deps -- the two numbers are the spot
+  }, [density, fleet, focused, layout, onPainted, size, spot.tile, spot.cell, themeTurn]); // eslint-disable-line react-hooks/exhaustive-deps -- the two numbers are the spot
 
   useLayoutEffect(draw, [draw]);
 
@@ -149,6 +201,7 @@ export function FleetMap({ fleet, density, onOpen, onVisible, onPainted }: Fleet
       <div
         className="fleet-scroll"
         ref={box}
+        style={{ height: layout.height + 4 }}
         onScroll={() => {
           draw();
           scrolled();

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { Schemas } from '../../../api/client';
-import { cellNumber, cellsPerNode, countCells, fleetOf, placeCells } from './cells';
+import { cellKinds, cellNumber, cellsPerNode, countCells, fleetOf, placeCells, postures } from './cells';
 import { cellOffset, densities, hit, layOut, step, tilesBetween, type Density } from './layout';
-import { paint, type Colours, type Surface } from './paint';
+import { compose, type Pixels, type Sprites } from './paint';
 import { syntheticFleet } from './synthetic';
 
 const [small, medium] = densities as [Density, Density, Density];
@@ -93,34 +93,33 @@ describe('fleet', () => {
   });
 });
 
-describe('paint', () => {
-  const tone = { strong: 'strong', weak: 'weak' };
-  const colours: Colours = { ink: 'ink', soft: 'soft', line: 'line', surface: 'surface', focus: 'focus', font: 'font', tones: { good: tone, busy: tone, warn: tone, bad: tone, idle: tone } };
-  const counting = (): { surface: Surface; rects: () => number } => {
-    let rects = 0;
-    const nothing = (): void => undefined;
-    const surface = {
-      rect: () => (rects += 1),
-      beginPath: nothing, fill: nothing, stroke: nothing, moveTo: nothing, lineTo: nothing, fillText: nothing, clearRect: nothing, fillRect: nothing, strokeRect: nothing,
-      measureText: () => ({ width: 6 }) as TextMetrics,
-      fillStyle: '', strokeStyle: '', lineWidth: 1, font: '', textBaseline: '', textAlign: '',
-    } as unknown as Surface;
-    return { surface, rects: () => rects };
-  };
+describe('compose', () => {
+  const size = small.cell;
+  const sprites: Sprites = { size, cells: cellKinds.map((_, number) => new Uint32Array(size * size).fill(100 + number)), line: 1, surface: 2, postures: postures.map((_, number) => 10 + number) };
+  const blank = (width: number, height: number): Pixels => ({ data: new Uint32Array(width * height), width, height });
 
-  it('draws the whole of a large fleet at the smallest size', () => {
+  it('puts every cell of a large fleet where the layout has it', () => {
     const fleet = syntheticFleet(2000);
     const whole = layOut(fleet.groups, 1900, small);
-    const { surface, rects } = counting();
-    expect(paint(surface, whole, fleet, colours, { top: 0, height: whole.height })).toBe(16_000);
-    expect(rects()).toBeGreaterThan(16_000);
+    const pixels = blank(1900, Math.ceil(whole.height));
+    expect(compose(pixels, whole, fleet, sprites, { top: 0, height: whole.height }, 1)).toBe(16_000);
+    for (const tile of [0, 1, 777, 1999]) {
+      for (let cell = 0; cell < cellsPerNode; cell += 1) {
+        const [dx, dy] = cellOffset(small, cell);
+        const at = ((whole.y[tile] ?? 0) + dy + 1) * pixels.width + (whole.x[tile] ?? 0) + dx + 1;
+        expect(pixels.data[at]).toBe(100 + (fleet.cells[tile * cellsPerNode + cell] ?? 0));
+      }
+      expect(pixels.data[((whole.y[tile] ?? 0) + 5) * pixels.width + (whole.x[tile] ?? 0)]).toBe(10 + (fleet.postures[tile] ?? 0));
+    }
   });
 
-  it('draws only what is in view', () => {
+  it('draws only what is in view, and nothing outside of the picture', () => {
     const fleet = syntheticFleet(2000);
-    const large = layOut(fleet.groups, 1200, medium);
-    const [from, to] = tilesBetween(large, 5000, 5800);
-    expect(paint(counting().surface, large, fleet, colours, { top: 5000, height: 800 })).toBe((to - from) * 8);
-    expect(to - from).toBeLessThan(300);
+    const part = layOut(fleet.groups, 1200, small);
+    const [from, to] = tilesBetween(part, 500, 700);
+    const pixels = blank(600, 200);
+    expect(compose(pixels, part, fleet, sprites, { top: 500, height: 200 }, 1)).toBe((to - from) * 8);
+    expect(to - from).toBeLessThan(400);
+    expect(pixels.data.length).toBe(600 * 200);
   });
 });

@@ -13,10 +13,11 @@ const atOnce = 6;
 export class SlotReader {
   private readonly known = new Map<string, readonly Slot[]>();
   private readonly owner = new Map<string, string>();
+  /** Nodes whose slots changed since they were read. */
+  private readonly old = new Set<string>();
   private readonly failed = new Set<string>();
-  private wanted = new Set<string>();
-  private queue: string[] = [];
-  private running = 0;
+  private readonly asking = new Set<string>();
+  private wanted: readonly string[] = [];
   private version = 0;
   private told: ReturnType<typeof setTimeout> | undefined;
   private readonly watchers = new Set<() => void>();
@@ -34,44 +35,39 @@ export class SlotReader {
   /** The slots of a node, where they were read. */
   readonly of = (nodeId: string): readonly Slot[] | undefined => this.known.get(nodeId);
 
-  /** Says which nodes are on the screen. Those that were not read yet are read, in this order. */
+  /** Says which nodes are on the screen. Those that were not read yet, or that are old, are read in this order. */
   want(nodeIds: readonly string[]): void {
-    this.wanted = new Set(nodeIds);
-    this.queue = nodeIds.filter((id) => !this.known.has(id) && !this.failed.has(id));
+    this.wanted = nodeIds;
     this.pump();
   }
 
-  /** A slot changed: its node is read again, or, for a slot that is new, every node in view that has room for one. */
+  /** A slot changed: its node is read again, or, for a slot that is new, every node that has room for one. */
   changed(slotId: string): void {
     const owner = this.owner.get(slotId);
-    const again = owner ? [owner] : [...this.wanted].filter((id) => (this.known.get(id)?.length ?? 0) < 8);
-    this.again(again);
+    if (owner) this.old.add(owner);
+    else for (const [id, slots] of this.known) if (slots.length < 8) this.old.add(id);
+    this.pump();
   }
 
   /** Nothing that was read can be relied on any more. */
   allChanged(): void {
     this.failed.clear();
-    this.again([...this.known.keys()]);
-  }
-
-  private again(nodeIds: readonly string[]): void {
-    for (const id of nodeIds) {
-      if (!this.wanted.has(id)) this.known.delete(id);
-      else if (!this.queue.includes(id)) this.queue.push(id);
-    }
+    for (const id of this.known.keys()) this.old.add(id);
     this.pump();
   }
 
   private pump(): void {
-    while (this.running < atOnce) {
-      const next = this.queue.shift();
-      if (next === undefined) return;
-      this.running += 1;
-      void this.fetch(next);
+    for (const id of this.wanted) {
+      if (this.asking.size >= atOnce) return;
+      const needed = (!this.known.has(id) || this.old.has(id)) && !this.failed.has(id) && !this.asking.has(id);
+      if (needed) void this.fetch(id);
     }
   }
 
   private async fetch(nodeId: string): Promise<void> {
+    this.asking.add(nodeId);
+    // What changes from here on makes it old again.
+    this.old.delete(nodeId);
     try {
       const slots = await this.read(nodeId);
       this.known.set(nodeId, slots);
@@ -80,7 +76,7 @@ export class SlotReader {
       // The cells stay as unread; the list of nodes on the same page says what is wrong.
       this.failed.add(nodeId);
     } finally {
-      this.running -= 1;
+      this.asking.delete(nodeId);
       this.tell();
       this.pump();
     }

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { Schemas } from '../../../api/client';
 import { topologyOf } from './topology';
 
-const pci = (address: string, numa: number, switches: string[] = []): Schemas['PciFunction'] => ({ address, numa_node: numa, switches }) as Schemas['PciFunction'];
+const pci = (address: string, numa: number, switches: string[] = []): Schemas['PciFunction'] => ({ address, numa_node: numa, switches });
 
 const discovery = {
   numa_nodes: [{ number: 1, hugepages: [] }, { number: 0, cpus: '0-3', hugepages: [] }],
