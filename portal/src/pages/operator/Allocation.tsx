@@ -1,5 +1,6 @@
 // One allocation for operators: where it is, what was decided and why, who of the candidates lost by which rule, and the way to
 // end it without its owner.
+/* eslint jsx-a11y/no-noninteractive-tabindex: off -- wide tables can be scrolled with the keyboard */
 import { useState } from 'react';
 import { useParams } from 'react-router';
 import { answer, api, ifMatch, wish, type Schemas } from '../../api/client';
@@ -50,7 +51,7 @@ const scoreParts = ['opens', 'spoils', 'switches', 'numa', 'rails'] as const;
 /** The candidates that a decision looked at, by what each would have cost. */
 function Candidates({ decision, nodeName }: { decision: Decision; nodeName: (id: string) => string }) {
   return (
-    <div className="scroll-x">
+    <div className="scroll-x" role="region" aria-label={words.candidates} tabIndex={0}>
       <table className="grid-of-rules">
         <caption className="hidden-but-read">{words.candidates}</caption>
         <thead>
@@ -93,7 +94,7 @@ function Candidates({ decision, nodeName }: { decision: Decision; nodeName: (id:
 function PassedOver({ decision }: { decision: Schemas['DecisionView'] }) {
   const total = decision.considered?.nodes ?? decision.nodes.reduce((sum, each) => sum + each.nodes, 0);
   return (
-    <div className="scroll-x">
+    <div className="scroll-x" role="region" aria-label={words.passedOver} tabIndex={0}>
       <table className="grid-of-rules">
         <caption className="hidden-but-read">{words.passedOver}</caption>
         <thead>

@@ -18,6 +18,8 @@ const gap = 12;
 const pad = 14;
 const gpuHeight = 58;
 const partHeight = 36;
+/** A drawing may be made this much smaller to have one more bundle in a row. */
+const shrink = 1.08;
 
 /** How wide an element is. */
 function useWidth(): [React.RefObject<HTMLDivElement | null>, number] {
@@ -116,7 +118,7 @@ function BundleBox({ bundle, x, y, height }: { bundle: Bundle; x: number; y: num
 
 function SocketDrawing({ socket }: { socket: Socket }) {
   const [box, width] = useWidth();
-  const columns = Math.max(1, Math.min(socket.bundles.length || 1, Math.floor((width - 2 * pad + gap) / (bundleWidth + gap))));
+  const columns = Math.max(1, Math.min(socket.bundles.length || 1, Math.floor((width * shrink - 2 * pad + gap) / (bundleWidth + gap))));
   const inner = columns * (bundleWidth + gap) - gap;
   const places: { bundle: Bundle; x: number; y: number; height: number }[] = [];
   let top = 62;
