@@ -127,7 +127,7 @@ export const platform = {
     choosePool: 'Choose a pool',
     serial: 'Serial number',
     serialHint: 'Only the machine with this serial number may use the token. May be left out.',
-    hours: 'Valid for so many hours',
+    minutes: 'Valid for so many minutes, 15 at most',
     state: 'State',
     said: 'In words',
     created: 'Made',

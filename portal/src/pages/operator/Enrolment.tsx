@@ -22,23 +22,23 @@ function Make({ onMade }: { onMade: (made: Created) => void }) {
   const [name, setName] = useState('');
   const [pool, setPool] = useState<string>();
   const [serial, setSerial] = useState('');
-  const [hours, setHours] = useState('24');
+  const [minutes, setMinutes] = useState('15');
   const run = async (): Promise<void> => {
     onMade(
       await answer(
         api.POST('/api/v1/admin/enrollment-tokens', {
           params: { header: wish() },
-          body: { node_name: name.trim(), pool_id: pool ?? '', lifetime_s: Number(hours) * 3600, ...(serial.trim() ? { hardware_serial: serial.trim() } : {}) },
+          body: { node_name: name.trim(), pool_id: pool ?? '', lifetime_s: Number(minutes) * 60, ...(serial.trim() ? { hardware_serial: serial.trim() } : {}) },
         }),
       ),
     );
   };
   return (
-    <FormDialog tone="primary" trigger={words.make} title={words.make} action={words.make} run={run} ready={name.trim() !== '' && pool !== undefined && /^[1-9]\d*$/.test(hours)}>
+    <FormDialog tone="primary" trigger={words.make} title={words.make} action={words.make} run={run} ready={name.trim() !== '' && pool !== undefined && /^([1-9]|1[0-5])$/.test(minutes)}>
       <TextField label={words.node} hint={words.nodeHint} value={name} onChange={setName} required focusFirst />
       <Select label={words.pool} value={pool} onChange={setPool} options={pools.map((each) => ({ id: each.id, label: each.slug, detail: each.name }))} placeholder={words.choosePool} />
       <TextField label={words.serial} hint={words.serialHint} value={serial} onChange={setSerial} />
-      <TextField type="number" min={1} label={words.hours} value={hours} onChange={setHours} required />
+      <TextField type="number" min={1} max={15} label={words.minutes} value={minutes} onChange={setMinutes} required />
     </FormDialog>
   );
 }

@@ -73,7 +73,9 @@ function ProofDialog({ slotId, use, onClose }: { slotId: string; use: number; on
       <Reading of={proof}>
         {(found) => (
           <div className="stack">
-            <StateBadge state={found.holds ? 'passed' : 'refused'} label={found.holds ? words.proofHolds : words.proofRefused} />
+            <div>
+              <StateBadge state={found.holds ? 'passed' : 'refused'} label={found.holds ? words.proofHolds : words.proofRefused} />
+            </div>
             <h3>{words.proofChecks}</h3>
             <ul>
               {found.checks.map((check) => (
