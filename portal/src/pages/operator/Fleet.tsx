@@ -1,5 +1,5 @@
 // Every node a tile, every slot a cell. What is filtered is in the URL, so that a view can be sent to somebody.
-import { useCallback, useMemo, useState } from 'react';
+import { useCallback, useEffect, useMemo, useState } from 'react';
 import { Link, useNavigate, useSearchParams } from 'react-router';
 import type { Schemas } from '../../api/client';
 import * as operator from '../../api/operator';
@@ -13,7 +13,7 @@ import { count, gpuModel } from '../../ui/format';
 import { Page } from '../../ui/Page';
 import { Bars, StateBadge, Tabs, Time } from '../../ui/pieces';
 import { Empty, Note, Reading } from '../../ui/states';
-import { cellKinds, cellsPerNode, countCells, fleetOf, postures, type Fleet } from './fleet/cells';
+import { cellKinds, cellNumber, cellsPerNode, countCells, fleetOf, postures, type Fleet } from './fleet/cells';
 import { FleetMap } from './fleet/FleetMap';
 import { densities, type Density } from './fleet/layout';
 import { useFleetSlots } from './fleet/slots';
@@ -21,6 +21,9 @@ import { Ref, useCatalogNames } from './parts';
 
 const words = strings.operator.fleet;
 type NodeView = Schemas['NodeView'];
+
+/** The table has counts of slots for so many nodes; the slots of each are a request. */
+const slotsOfTable = 400;
 
 interface Wanted {
   region: string;
@@ -113,9 +116,10 @@ function Summary({ fleet, wanted }: { fleet: Fleet; wanted: Wanted }) {
 function NodeTable({ nodes, fleet }: { nodes: readonly NodeView[]; fleet: Fleet }) {
   const names = useCatalogNames();
   const index = new Map(fleet.nodes.map((node, at) => [node.id, at]));
-  const used = (node: NodeView, kinds: readonly number[]): number => {
+  // Nothing is said of slots that were not read.
+  const used = (node: NodeView, kinds: readonly number[]): number | undefined => {
     const at = index.get(node.id);
-    if (at === undefined) return 0;
+    if (at === undefined || fleet.cells[at * cellsPerNode] === cellNumber('unread')) return undefined;
     return fleet.cells.subarray(at * cellsPerNode, (at + 1) * cellsPerNode).reduce((total, cell) => total + Number(kinds.includes(cell)), 0);
   };
   const kind = (ids: readonly string[]): number[] => cellKinds.flatMap((each, number) => (ids.includes(each.id) ? [number] : []));
@@ -176,6 +180,9 @@ function Shown({ nodes, complete }: { nodes: readonly NodeView[]; complete: bool
   const fleet = useMemo(() => fleetOf(kept, labelOf, reader.of), [kept, labels, reader, version]); // eslint-disable-line react-hooks/exhaustive-deps -- `labels` stands for `labelOf`
   const visible = useCallback((from: number, to: number) => reader.want(fleet.nodes.slice(from, to).map((node) => node.id)), [fleet.nodes, reader]);
   const view = params.get('view') ?? 'map';
+  useEffect(() => {
+    if (view === 'table') reader.want(kept.slice(0, slotsOfTable).map((node) => node.id));
+  }, [view, kept, reader]);
   const change = (name: string, value: string): void =>
     setParams(
       (before) => {
