@@ -8,7 +8,7 @@ export default tseslint.config(
   { ignores: ['dist', 'node_modules', 'src/api/schema.d.ts'] },
   js.configs.recommended,
   {
-    files: ['src/**/*.{ts,tsx}'],
+    files: ['{src,bench}/**/*.{ts,tsx}'],
     extends: [...tseslint.configs.recommendedTypeChecked, a11y.flatConfigs.strict],
     languageOptions: { parserOptions: { projectService: true, tsconfigRootDir: import.meta.dirname } },
     plugins: { 'react-hooks': hooks },

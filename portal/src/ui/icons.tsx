@@ -6,7 +6,8 @@ interface IconProps {
   size?: number;
 }
 
-function icon(path: ReactElement): (props: IconProps) => ReactElement {
+/** Makes an icon of lines in a square of 16. */
+export function icon(path: ReactElement): (props: IconProps) => ReactElement {
   return function Icon({ size = 16 }: IconProps) {
     return (
       <svg
