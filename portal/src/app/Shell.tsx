@@ -173,7 +173,7 @@ function AccountMenu() {
   const navigate = useNavigate();
   const leave = async (): Promise<void> => {
     try {
-      await signOut(session.csrf_token);
+      await signOut();
       queries.clear();
       await navigate('/sign-in');
     } catch (cause) {
