@@ -65,10 +65,10 @@ export async function startPlatform() {
   const url = front?.url ?? apiUrl;
 
   /** Asks the API as somebody with a token, for what a test needs to be there before. */
-  const call = async (role, method, path, body) => {
+  const call = async (role, method, path, body, headers = {}) => {
     const response = await fetch(apiUrl + path, {
       method,
-      headers: { authorization: `Bearer ${tokens[role]}`, 'idempotency-key': crypto.randomUUID(), ...(body ? { 'content-type': 'application/json' } : {}) },
+      headers: { authorization: `Bearer ${tokens[role]}`, 'idempotency-key': crypto.randomUUID(), ...headers, ...(body ? { 'content-type': 'application/json' } : {}) },
       ...(body ? { body: JSON.stringify(body) } : {}),
     });
     const value = await response.json();
