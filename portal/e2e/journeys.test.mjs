@@ -1,7 +1,9 @@
 // Whole journeys of people through the portal, in a real browser and against a real control plane.
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
 import { after, before, test } from 'node:test';
-import { launch, newPublicKey, readCatalogue, startPlatform, tabTo } from './platform.mjs';
+import { keyOf, launch, newPublicKey, readCatalogue, startPlatform, tabTo } from './platform.mjs';
 
 let platform;
 let catalogue;
@@ -46,7 +48,7 @@ test('a new tenant signs in, launches a slice, watches it start, and gives it ba
     await page.getByRole('navigation').getByRole('link', { name: 'Launch' }).click();
     await page.getByText('Closed: nothing can be launched there.').waitFor();
     assert.ok(await page.getByRole('radio', { name: /us-east/ }).isDisabled(), 'a closed region is shown and cannot be chosen');
-    await choose(page, /H200/);
+    await choose(page, /^H200 SXM/);
     await choose(page, /^2 GPUs/);
     await page.getByRole('textbox', { name: 'Name' }).fill('first');
     await page.getByRole('button', { name: 'Add a key' }).click();
@@ -112,13 +114,13 @@ test('somebody whose launch cannot be placed reads why', async () => {
     const { version } = await platform.call('platform_operator', 'GET', `/api/v1/admin/nodes/${node.id}`);
     await platform.call('platform_operator', 'POST', `/api/v1/admin/nodes/${node.id}/${action}`, body, { 'if-match': `"${version}"` });
   };
+  await keyOf(platform, 'project_member', catalogue.projects['aurora/vision'].id);
   for (const node of nodes) await turn(node, 'drain', { reason: 'the hall is rewired' });
   await inWindow(platform.windowOf('project_member'), async (page) => {
     await page.goto(`${platform.url}/projects/${catalogue.projects['aurora/vision'].id}/launch`);
-    await choose(page, /A100/);
+    await choose(page, /^A100 SXM/);
     await page.getByRole('textbox', { name: 'Name' }).fill('nowhere');
     await page.getByText('There is no place for it now').waitFor();
-    await page.getByText('It would fit as').waitFor();
     await page.getByRole('button', { name: 'Launch 1 GPU' }).click();
     await page.getByRole('heading', { name: 'nowhere', level: 1 }).waitFor();
     await page.getByText('It could not be placed').waitFor();
@@ -143,6 +145,7 @@ test('what belongs to another tenant is not there', async () => {
 });
 
 test('somebody without a mouse signs in and launches', async () => {
+  await keyOf(platform, 'project_member', catalogue.projects['aurora/vision'].id);
   await inWindow(platform.window(), async (page) => {
     const press = (key) => page.keyboard.press(key);
     await page.goto(platform.url);
@@ -216,6 +219,47 @@ test('somebody who is told to go reads for whom, by which rule, and until when',
     await told.getByText('30 s').waitFor();
     await told.getByText('its notice runs').waitFor();
   });
+});
+
+test('an administrator adds a webhook, tries it out, reads its log and has it sent again', async () => {
+  const received = [];
+  const receiver = createServer((request, response) => {
+    received.push(request.headers);
+    request.resume();
+    response.end('thanks');
+  });
+  await new Promise((resolve) => receiver.listen(0, '127.0.0.1', resolve));
+  const address = `http://127.0.0.1:${receiver.address().port}/hook`;
+  try {
+    await inWindow(platform.windowOf('tenant_admin'), async (page) => {
+      await page.goto(`${platform.url}/tenants/${catalogue.projects['aurora/vision'].tenant_id}/webhooks`);
+      await page.getByText('No webhook').waitFor();
+      await page.getByRole('button', { name: 'Add a webhook' }).click();
+      const dialog = page.getByRole('dialog', { name: 'Add a webhook' });
+      await dialog.getByRole('textbox', { name: 'Address' }).fill(address);
+      await dialog.getByRole('textbox', { name: 'Events' }).fill('webhook.tested');
+      await dialog.getByRole('button', { name: 'Add a webhook' }).click();
+      await page.getByText(/^whsec_/).waitFor();
+      await page.getByRole('button', { name: 'I have it' }).click();
+      await page.getByRole('link', { name: address }).click();
+      const arrival = once(receiver, 'request');
+      await page.getByRole('button', { name: 'Try it out' }).click();
+      await arrival;
+      assert.ok(received[0]['webhook-signature'].startsWith('v1,'));
+      await page.reload();
+      await page.getByText('Delivered', { exact: true }).waitFor();
+      await page.getByRole('button', { name: 'Details' }).click();
+      await page.getByRole('dialog').getByText('thanks').waitFor();
+      await page.getByRole('dialog').getByRole('button', { name: 'Close' }).click();
+      const again = once(receiver, 'request');
+      await page.getByRole('button', { name: 'Send again' }).click();
+      await again;
+      assert.equal(received[1]['webhook-id'], received[0]['webhook-id']);
+    });
+  } finally {
+    receiver.closeAllConnections();
+    await new Promise((resolve) => receiver.close(resolve));
+  }
 });
 
 test('a lost connection is shown, and heals by itself', async () => {

@@ -127,11 +127,16 @@ export async function readCatalogue(platform) {
   return { projects, skus: byName(await list('/api/v1/skus')), regions: byName(await list('/api/v1/regions')), nodes: byName(await list('/api/v1/admin/nodes')) };
 }
 
+/** A key of a project, a new one if it has none. */
+export async function keyOf(platform, role, projectId) {
+  const keys = await platform.call(role, 'GET', `/api/v1/projects/${projectId}/ssh-keys`);
+  return keys.items[0] ?? platform.call(role, 'POST', `/api/v1/projects/${projectId}/ssh-keys`, { name: 'test', public_key: newPublicKey() });
+}
+
 /** Launches through the API; the id of the allocation. */
 export async function launch(platform, catalogue, role, { project, name, sku, gpus }) {
   const projectId = catalogue.projects[project].id;
-  const keys = await platform.call(role, 'GET', `/api/v1/projects/${projectId}/ssh-keys`);
-  const key = keys.items[0] ?? (await platform.call(role, 'POST', `/api/v1/projects/${projectId}/ssh-keys`, { name: 'test', public_key: newPublicKey() }));
+  const key = await keyOf(platform, role, projectId);
   const operation = await platform.call(role, 'POST', `/api/v1/projects/${projectId}/allocations`, {
     name,
     sku_id: catalogue.skus[sku].id,
