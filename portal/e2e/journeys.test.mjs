@@ -123,7 +123,7 @@ test('somebody whose launch cannot be placed reads why', async () => {
     await page.getByText('There is no place for it now').waitFor();
     await page.getByRole('button', { name: 'Launch 1 GPU' }).click();
     await page.getByRole('heading', { name: 'nowhere', level: 1 }).waitFor();
-    await page.getByText('It could not be placed').waitFor();
+    await page.getByText('It could not be placed', { exact: true }).waitFor();
     await page.getByText('Nodes that were passed over').waitFor();
     await page.getByRole('link', { name: 'Try another size, region or form' }).waitFor();
   });

@@ -120,6 +120,25 @@ test('the pages of those who run the platform', async () => {
   });
 });
 
+test('the fleet map shows its states by colour, for those who want no motion too', async () => {
+  for (const reducedMotion of ['reduce', 'no-preference']) {
+    const window = await platform.windowOf('operator_read_only', { reducedMotion });
+    try {
+      const page = await window.newPage();
+      await page.goto(`${platform.url}/operator/fleet`);
+      // Free, held, drifted and blocked slots, frames and letters: a map in one colour says nothing.
+      await page.waitForFunction(() => {
+        const canvas = document.querySelector('canvas');
+        if (!canvas?.width) return false;
+        const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
+        return new Set(new Uint32Array(data.buffer)).size > 20;
+      });
+    } finally {
+      await window.close();
+    }
+  }
+});
+
 test('the page to sign in', async () => {
   await inspectAll(platform.window(), { 'sign-in': '/sign-in' });
 });
