@@ -65,6 +65,8 @@ test('the pages of those who use the platform', async () => {
   const speech = catalogue.projects['aurora/speech'];
   await launch(platform, catalogue, 'tenant_admin', { project: 'aurora/speech', name: 'talk', sku: 'h200-sxm-slice', gpus: 8 });
   const { items } = await platform.call('tenant_admin', 'GET', `/api/v1/projects/${speech.id}/workloads`);
+  const { webhook } = await platform.call('tenant_admin', 'POST', `/api/v1/tenants/${project.tenant_id}/webhooks`, { url: 'http://127.0.0.1:9/nobody-listens', description: 'for the pager' });
+  await platform.call('tenant_admin', 'POST', `/api/v1/webhooks/${webhook.id}/test`);
   await inspectAll(platform.windowOf('tenant_admin'), {
     home,
     launch: `${home}/launch`,
@@ -79,6 +81,7 @@ test('the pages of those who use the platform', async () => {
     'ssh-keys': `${home}/ssh-keys`,
     members: `/tenants/${project.tenant_id}/members`,
     webhooks: `/tenants/${project.tenant_id}/webhooks`,
+    webhook: `/tenants/${project.tenant_id}/webhooks/${webhook.id}`,
     tokens: '/tokens',
     settings: '/settings',
     missing: '/no/such/page',
