@@ -65,7 +65,7 @@ test('the pages of those who use the platform', async () => {
   const speech = catalogue.projects['aurora/speech'];
   await launch(platform, catalogue, 'tenant_admin', { project: 'aurora/speech', name: 'talk', sku: 'h200-sxm-slice', gpus: 8 });
   const { items } = await platform.call('tenant_admin', 'GET', `/api/v1/projects/${speech.id}/workloads`);
-  const { webhook } = await platform.call('tenant_admin', 'POST', `/api/v1/tenants/${project.tenant_id}/webhooks`, { url: 'http://127.0.0.1:9/nobody-listens', description: 'for the pager' });
+  const { webhook } = await platform.call('tenant_admin', 'POST', `/api/v1/tenants/${project.tenant_id}/webhooks`, { url: `${platform.url}/nobody-takes-it`, description: 'for the pager' });
   await platform.call('tenant_admin', 'POST', `/api/v1/webhooks/${webhook.id}/test`);
   await inspectAll(platform.windowOf('tenant_admin'), {
     home,
