@@ -20,6 +20,11 @@ type Delivery = Schemas['WebhookDeliveryView'];
 
 const tones = { pending: 'busy', delivered: 'good', failed: 'warn', exhausted: 'bad' } as const satisfies Record<Schemas['DeliveryState'], string>;
 
+/** What happened, as it is named when choosing events: without the platform's prefix and the version. */
+function eventOf(each: Delivery): string {
+  return each.event_type?.replace(/^io\.gpuaas\.(.+)\.v\d+$/, '$1') ?? each.event_id;
+}
+
 function setEnabled(it: Webhook, enabled: boolean): Promise<unknown> {
   return answer(api.PATCH('/api/v1/webhooks/{webhook_id}', { params: { path: { webhook_id: it.id }, header: ifMatch(it) }, body: { enabled } }));
 }
@@ -126,7 +131,7 @@ function Deliveries({ of, may }: { of: Webhook; may: boolean }) {
     answer(api.POST('/api/v1/webhooks/{webhook_id}/deliveries/{delivery_id}/replay', { params: { path: { webhook_id: of.id, delivery_id: each.id }, header: wish() } })).then(() => list.refetch());
   const columns: Column<Delivery>[] = [
     { id: 'at', title: words.at, value: (each) => each.created_at, render: (each) => <Time at={each.created_at} /> },
-    { id: 'event', title: words.event, value: (each) => each.event_type, render: (each) => <code>{each.event_type ?? each.event_id}</code> },
+    { id: 'event', title: words.event, value: eventOf },
     { id: 'state', title: words.state, value: (each) => each.state, render: (each) => <StateBadge state={each.state} tone={tones[each.state]} /> },
     { id: 'attempts', title: words.attempts, value: (each) => each.attempts, align: 'end' },
     { id: 'answer', title: words.answer, value: (each) => each.last_error ?? each.last_status },
