@@ -248,7 +248,7 @@ impl Durable {
         let (rows, versions) = (kept.len() as u64, kept.values().map(|row| row.version.unsigned_abs()).sum());
         let requeued = kept.values().map(|row| row.stops.unsigned_abs()).sum::<u64>();
         let expected = [rows, rows + requeued, outcome.admissions, self.told, rows, versions, self.told];
-        let found = self.db.read(|tx| COUNTS.iter().map(|sql| tx.query_one(*sql, &[])?.int(0)).collect());
+        let found = self.db.read(|tx| COUNTS.iter().map(|sql| tx.query_one(sql, &[])?.int(0)).collect());
         let found: Vec<i64> = found.map_err(said)?;
         let same = found.iter().map(|count| count.unsigned_abs()).eq(expected);
         if same { Ok(()) } else { Err(format!("expected {expected:?}, and the store has {found:?}")) }
