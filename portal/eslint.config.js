@@ -20,9 +20,9 @@ export default tseslint.config(
     },
   },
   {
-    files: ['scripts/**/*.mjs', 'public/*.js', '*.js'],
+    files: ['{scripts,e2e}/**/*.mjs', 'public/*.js', '*.js'],
     languageOptions: {
-      globals: { console: 'readonly', process: 'readonly', URL: 'readonly', localStorage: 'readonly', document: 'readonly', window: 'readonly', fetch: 'readonly', setTimeout: 'readonly' },
+      globals: { console: 'readonly', process: 'readonly', URL: 'readonly', localStorage: 'readonly', document: 'readonly', window: 'readonly', fetch: 'readonly', setTimeout: 'readonly', crypto: 'readonly', Buffer: 'readonly' },
     },
   },
   { files: ['scripts/*.ts', 'vite.config.ts'], extends: [...tseslint.configs.recommended] },

@@ -2,7 +2,7 @@
 // prints it as one line of JSON. Fails above the limit: a map that stutters is of no use.
 //
 //   node scripts/bench-fleet.mjs [NODES]
-/* global window, performance, requestAnimationFrame -- what is given to the page runs there */
+/* global performance, requestAnimationFrame -- what is given to the page runs there */
 import { chromium } from 'playwright-core';
 import { createServer } from 'vite';
 

@@ -16,7 +16,7 @@ const policy =
 
 const authorization: Record<string, string> = token ? { authorization: `Bearer ${token}` } : {};
 
-const onward: ProxyOptions = { target, changeOrigin: true, ws: true, headers: authorization };
+const onward: ProxyOptions = { target, changeOrigin: false, headers: authorization };
 const proxy = { '/api': onward, '/auth': onward, '/docs': onward, '/openapi.json': onward, '/asyncapi.json': onward };
 
 async function session(_request: IncomingMessage, response: ServerResponse): Promise<void> {

@@ -1185,6 +1185,30 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/admin/webhooks": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the platform's own webhooks.
+         * @description Needs the right `platform_read`.
+         */
+        get: operations["platform_webhook_list"];
+        put?: never;
+        /**
+         * Have every event of the platform sent to an address. The secret that signs them is shown this once.
+         * @description Needs the right `platform_manage`. Audited, and refused for tokens with the scope `read`.
+         */
+        post: operations["platform_webhook_create"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/admin/wipe-overrides": {
         parameters: {
             query?: never;
@@ -2389,6 +2413,74 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/session": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Show the session of the request's cookie.
+         * @description Needs the right `self_read`.
+         */
+        get: operations["session_show"];
+        put?: never;
+        /**
+         * Sign in with a token; the session comes as a cookie.
+         * @description For everybody, without a token.
+         */
+        post: operations["session_create"];
+        /**
+         * Sign out: end the session of the request's cookie.
+         * @description Needs the right `self_manage`. Audited, and refused for tokens with the scope `read`.
+         */
+        delete: operations["session_delete"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/session/oidc": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Begin to sign in through the identity provider.
+         * @description For everybody, without a token.
+         */
+        post: operations["session_oidc_start"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sign-in": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Say how people can sign in here.
+         * @description For everybody, without a token.
+         */
+        get: operations["sign_in_show"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/skus": {
         parameters: {
             query?: never;
@@ -2717,6 +2809,30 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/tenants/{tenant_id}/webhooks": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List a tenant's webhooks.
+         * @description Needs the right `audit_read`.
+         */
+        get: operations["webhook_list"];
+        put?: never;
+        /**
+         * Have a tenant's events sent to an address. The secret that signs them is shown this once.
+         * @description Needs the right `tenant_manage`. Audited, and refused for tokens with the scope `read`.
+         */
+        post: operations["webhook_create"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/tokens": {
         parameters: {
             query?: never;
@@ -2760,6 +2876,154 @@ export interface paths {
          * @description Needs the right `self_manage`. Audited, and refused for tokens with the scope `read`.
          */
         delete: operations["token_revoke"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/webhooks/{webhook_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Show a webhook, without its secret.
+         * @description Needs the right `audit_read`.
+         */
+        get: operations["webhook_show"];
+        put?: never;
+        post?: never;
+        /**
+         * Remove a webhook. Nothing more is sent, and its deliveries are forgotten soon after.
+         * @description Needs the right `tenant_manage`. Audited, and refused for tokens with the scope `read`.
+         */
+        delete: operations["webhook_delete"];
+        options?: never;
+        head?: never;
+        /**
+         * Change a webhook.
+         * @description Needs the right `tenant_manage`. Audited, and refused for tokens with the scope `read`.
+         */
+        patch: operations["webhook_update"];
+        trace?: never;
+    };
+    "/api/v1/webhooks/{webhook_id}/deliveries": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List deliveries to a webhook, newest first. They are kept for 30 days.
+         * @description Needs the right `audit_read`.
+         */
+        get: operations["webhook_delivery_list"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/webhooks/{webhook_id}/deliveries/{delivery_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Show a delivery with what was sent and every attempt.
+         * @description Needs the right `audit_read`.
+         */
+        get: operations["webhook_delivery_show"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/webhooks/{webhook_id}/deliveries/{delivery_id}/replay": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Send one event again, with the same `webhook-id`.
+         * @description Needs the right `tenant_manage`. Audited, and refused for tokens with the scope `read`.
+         */
+        post: operations["webhook_delivery_replay"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/webhooks/{webhook_id}/replay": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Send every wanted event after a position, again where it was sent before.
+         * @description Needs the right `tenant_manage`. Audited, and refused for tokens with the scope `read`.
+         */
+        post: operations["webhook_replay"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/webhooks/{webhook_id}/rotate-secret": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Make a new secret. It is shown this once; the one before signs beside it for a while.
+         * @description Needs the right `tenant_manage`. Audited, and refused for tokens with the scope `read`.
+         */
+        post: operations["webhook_rotate_secret"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/webhooks/{webhook_id}/test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Send an event that says that somebody tries the webhook out.
+         * @description Needs the right `tenant_manage`. Audited, and refused for tokens with the scope `read`.
+         */
+        post: operations["webhook_test"];
+        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
@@ -2891,10 +3155,15 @@ export interface components {
         };
         /** @example alc_01jh2n6f4zw8q9r0s1t2v3x4y5 */
         AllocationId: string;
-        /** @description A launch. */
+        /** @description A launch: of a SKU, or of whatever a hardware profile lets serve. */
         AllocationLaunchBody: {
             /** @description How many GPUs; one of the SKU's counts. */
             gpu_count: components["schemas"]["GpuCount"];
+            /**
+             * @description By what the hardware is chosen, instead of a SKU: any flavor of the profile may serve, whichever the queue can give
+             *     first. For slices, in projects that have a queue.
+             */
+            hardware_profile?: components["schemas"]["Slug"];
             /** @description What to do when it cannot start at once: wait, where the project has a queue, unless said otherwise. */
             if_unavailable?: components["schemas"]["IfUnavailable"];
             /** @description What it is made of; the platform's default when absent. */
@@ -2920,19 +3189,19 @@ export interface components {
              * @default {}
              */
             placement?: components["schemas"]["PlacementWishes"];
-            /** @description The class that its priority comes from; the platform's default when absent. */
+            /** @description The class that its priority comes from; when absent that of the hardware profile, or else the platform's default. */
             priority_class?: components["schemas"]["Slug"];
-            /** @description The queue of the project that it goes through; the project's default when absent. */
+            /** @description The queue of the project that it goes through; when absent that of the hardware profile, or else the project's default. */
             queue?: components["schemas"]["Slug"];
             /** @description Where. */
             region_id: components["schemas"]["RegionId"];
-            /** @description What to launch. */
-            sku_id: components["schemas"]["SkuId"];
+            /** @description What to launch; either this or a hardware profile. */
+            sku_id?: components["schemas"]["SkuId"];
             /** @description Public keys of the project whose owners may sign in. */
             ssh_key_ids?: components["schemas"]["SshKeyId"][];
             /** @description What cloud-init is to do in the guest besides. Kept with the allocation, and shown only to those who may use the project. */
             user_data?: components["schemas"]["UserData"];
-        };
+        } & (unknown | unknown);
         /** @description What the host last said about an allocation. */
         AllocationObserved: {
             /** @description The guest, as its host saw it last. */
@@ -3244,7 +3513,7 @@ export interface components {
         /** @description The form capacity is sold in. Shared shapes are not in this list until every layer can carry them. */
         CapacityShape: "baremetal" | "gpu_slice";
         /** @description What happened to the object. */
-        Change: "created" | "updated" | "wished" | "state_changed" | "preempted" | "deleted";
+        Change: "created" | "updated" | "wished" | "state_changed" | "preempted" | "tested" | "deleted";
         /** @description The checks, in the order they are made and shown. */
         CheckCode: "tenant_active" | "project_active" | "region_enabled" | "sku_enabled" | "count_sellable" | "gpu_cap";
         /** @description How a check ended. */
@@ -3349,12 +3618,12 @@ export interface components {
              */
             fungibility?: components["schemas"]["Fungibility"];
             /**
-             * @description How long work may take to stop after that, before it is made to.
+             * @description How long its guests may take to stop in order after that, before they are cut off.
              * @default 30
              */
             grace_s?: components["schemas"]["NoticeS"];
             /**
-             * @description How long work runs at least before it may be stopped for others of the queue.
+             * @description How long work has its quota at least before it may be stopped for others. Who wants back what it lent waits for nobody.
              * @default 600
              */
             min_run_s?: components["schemas"]["MinRunS"];
@@ -3390,6 +3659,11 @@ export interface components {
              */
             stop?: components["schemas"]["Stop"];
             /**
+             * @description When given, local queues that used less of late, for their weight, come before others that lead here, whatever the
+             *     priority of their work, and work of those that used most gives way first. What was used counts half after so long.
+             */
+            usage_half_life_s?: components["schemas"]["HalfLifeS"];
+            /**
              * @description How much it counts against its siblings, in thousandths.
              * @default 1000
              */
@@ -3417,7 +3691,7 @@ export interface components {
             next_page_token?: components["schemas"]["PageToken"];
         };
         /** @description Every way a request can be refused. */
-        Code: "malformed_request" | "malformed_json" | "invalid_body" | "body_too_deep" | "invalid_parameter" | "invalid_header" | "invalid_page_token" | "idempotency_key_missing" | "unauthenticated" | "token_expired" | "token_revoked" | "forbidden" | "token_scope_too_narrow" | "enrollment_refused" | "node_identity_refused" | "node_message_refused" | "not_found" | "route_not_found" | "method_not_allowed" | "request_timeout" | "name_taken" | "still_in_use" | "state_conflict" | "request_in_flight" | "last_admin" | "quota_exceeded" | "queue_missing" | "sku_unavailable" | "provisioning_failed" | "node_not_ready" | "ingress_not_owned" | "agent_superseded" | "stale_version" | "body_too_large" | "uri_too_long" | "range_refused" | "unsupported_media_type" | "idempotency_key_reused" | "unknown_reference" | "slot_refused" | "ssh_key_refused" | "governance_refused" | "lease_refused" | "ingress_out_of_range" | "image_refused" | "image_unavailable" | "image_unfit" | "lab_only" | "not_for_sale" | "upgrade_required" | "version_required" | "rate_limited" | "stream_limit" | "headers_too_large" | "internal" | "store_unavailable" | "outcome_unknown" | "guest_unreachable";
+        Code: "malformed_request" | "malformed_json" | "invalid_body" | "body_too_deep" | "invalid_parameter" | "invalid_header" | "invalid_page_token" | "idempotency_key_missing" | "unauthenticated" | "token_expired" | "token_revoked" | "forbidden" | "token_scope_too_narrow" | "csrf_refused" | "sign_in_refused" | "enrollment_refused" | "node_identity_refused" | "node_message_refused" | "not_found" | "route_not_found" | "method_not_allowed" | "request_timeout" | "name_taken" | "still_in_use" | "state_conflict" | "request_in_flight" | "last_admin" | "quota_exceeded" | "queue_missing" | "sku_unavailable" | "provisioning_failed" | "node_not_ready" | "ingress_not_owned" | "agent_superseded" | "stale_version" | "body_too_large" | "uri_too_long" | "range_refused" | "unsupported_media_type" | "idempotency_key_reused" | "unknown_reference" | "slot_refused" | "ssh_key_refused" | "governance_refused" | "lease_refused" | "ingress_out_of_range" | "image_refused" | "image_unavailable" | "image_unfit" | "lab_only" | "webhook_refused" | "not_for_sale" | "upgrade_required" | "version_required" | "rate_limited" | "stream_limit" | "headers_too_large" | "internal" | "store_unavailable" | "outcome_unknown" | "sign_in_unavailable" | "guest_unreachable";
         /** @description Queues and cohorts that lend to each other. */
         Cohort: {
             /** @description The cohort above it; it is a root when absent. */
@@ -3514,6 +3788,8 @@ export interface components {
             /** @description Present when there is more. */
             next_page_token?: components["schemas"]["PageToken"];
         };
+        /** @description How a delivery of one event to one webhook stands. */
+        DeliveryState: "pending" | "delivered" | "failed" | "exhausted";
         /** @description What a slot needs before it can be sold. */
         DeviceField: "gpu_pci_address" | "gpu_module_id" | "nvme_identity" | "mgmt_mac" | "private_ip" | "fabric_vf_pci_address" | "numa_node";
         /**
@@ -3824,6 +4100,11 @@ export interface components {
             /** @description The tenant it belongs to. */
             tenant_id?: components["schemas"]["TenantId"];
         };
+        /**
+         * @example allocation.state_changed
+         * @example workload.*
+         */
+        EventFilter: string;
         /** @example evt_01jh2n6f4zw8q9r0s1t2v3x4y5 */
         EventId: string;
         /** @description A run of events. */
@@ -3906,6 +4187,8 @@ export interface components {
              * @description The difference.
              */
             shortfall: number;
+            /** @description The flavors that were tried, in the order of the queue. */
+            tried?: components["schemas"]["FlavorTriedView"][];
             /** @description What would help, most likely first. */
             unblocks: components["schemas"]["WayOutView"][];
         };
@@ -4041,7 +4324,7 @@ export interface components {
         /** @description What was done about it. */
         FindingAction: "repaired" | "reported" | "quarantined" | "failed";
         /** @description What is wrong. */
-        FindingCode: "duplicate_name" | "renamed" | "settled" | "unknown_reference" | "cohort_cycle" | "duplicate_entry" | "uneven_group" | "unknown_resource" | "limit_without_cohort" | "lending_above_nominal" | "sum_too_large" | "wrong_length" | "windows_overlap" | "wrong_minute" | "second_default" | "disordered" | "not_open" | "still_referred" | "weight_zero" | "quota_below_usage";
+        FindingCode: "duplicate_name" | "renamed" | "settled" | "unknown_reference" | "cohort_cycle" | "duplicate_entry" | "uneven_group" | "unknown_resource" | "limit_without_cohort" | "lending_above_nominal" | "sum_too_large" | "windows_overlap" | "wrong_minute" | "second_default" | "disordered" | "not_open" | "still_referred" | "weight_zero" | "quota_below_usage";
         /** @description What on a host was not as its claims say. */
         FindingKind: "guest_without_claim" | "claim_without_guest" | "guest_differs" | "orphan_process" | "stray_network" | "missing_network" | "stray_lease" | "stray_seed" | "stray_file" | "slot_disk" | "wrong_driver" | "image_cache" | "partition" | "guest_address";
         /** @description Something that is wrong, or worth knowing. */
@@ -4089,6 +4372,13 @@ export interface components {
             flavor: components["schemas"]["Slug"];
             /** @description Resource by resource, each once. */
             quotas: components["schemas"]["Quota"][];
+        };
+        /** @description A flavor that was tried for a workload. */
+        FlavorTriedView: {
+            /** @description Which flavor. */
+            flavor: string;
+            /** @description How it stands: `no_fit`, `no_candidates`, `preempt`, `reclaim` or `fit`, the worst first. */
+            reach: string;
         };
         /** @description An object of governance. */
         FlavorView: {
@@ -4288,6 +4578,15 @@ export interface components {
             /** @description What is seen of it. */
             seen: components["schemas"]["GuestSeen"];
         };
+        /** Format: int64 */
+        HalfLifeS: number;
+        /** @description One flavor that would do for a workload. */
+        HardwareChoiceView: {
+            /** @description The flavor whose quota it would use. */
+            flavor: components["schemas"]["Slug"];
+            /** @description The SKU that it would be sold as. */
+            sku_id: components["schemas"]["SkuId"];
+        };
         /** @description What people choose hardware by, in words of theirs. */
         HardwareProfile: {
             /**
@@ -4295,10 +4594,13 @@ export interface components {
              * @default true
              */
             enabled?: boolean;
-            /** @description Any of these flavors, the first that can be had; any GPU when empty. */
+            /**
+             * @description Any of these flavors, the first in the order of the queue that can be had; any GPU when empty. A flavor counts if a
+             *     SKU for slices of its GPUs is sold in the size that is asked for; of several the cheapest is bought.
+             */
             flavors?: components["schemas"]["Slug"][];
             /**
-             * @description How many GPUs unless said.
+             * @description How many GPUs the command line asks for unless said.
              * @default 1
              */
             gpu_count_default?: components["schemas"]["GpuCount"];
@@ -4323,6 +4625,8 @@ export interface components {
             priority_class?: components["schemas"]["Slug"];
             /** @description Short name, for ever. */
             slug: components["schemas"]["Slug"];
+            /** @description The taints of flavors that whoever chooses the profile puts up with: 8 at most. */
+            tolerations?: components["schemas"]["Toleration"][];
         };
         /** @description An object of governance. */
         HardwareProfileView: {
@@ -4344,6 +4648,13 @@ export interface components {
             items: components["schemas"]["HardwareProfileView"][];
             /** @description Present when there is more. */
             next_page_token?: components["schemas"]["PageToken"];
+        };
+        /** @description What may serve a workload that named a hardware profile, as the profile was when the workload was submitted. */
+        HardwareView: {
+            /** @description What would do, in the order of the profile; which of it can be had first is for the queue to say. */
+            choices: components["schemas"]["HardwareChoiceView"][];
+            /** @description The profile. */
+            profile: components["schemas"]["Slug"];
         };
         /** @description A queue that holds some of what is missing. */
         HolderView: {
@@ -4816,7 +5127,7 @@ export interface components {
              */
             stop?: components["schemas"]["Stop"];
             /**
-             * @description How much it counts against others that lead to the same queue, in thousandths.
+             * @description How much it counts against others that lead to the same queue, in thousandths, where that queue counts what was used.
              * @default 1000
              */
             weight_milli?: components["schemas"]["WeightMilli"];
@@ -5078,7 +5389,7 @@ export interface components {
         /** Format: int64 */
         NoticeS: number;
         /** @description The nouns whose changes are recorded. */
-        Noun: "tenant" | "project" | "principal" | "member" | "token" | "region" | "pool" | "sku" | "slot_profile" | "image" | "image_key" | "ssh_key" | "enrollment_token" | "node" | "slot" | "wipe_override" | "ingress" | "workload" | "allocation" | "task" | "topology" | "flavor" | "cohort" | "cluster_queue" | "local_queue" | "priority_class" | "hardware_profile";
+        Noun: "tenant" | "project" | "principal" | "member" | "token" | "region" | "pool" | "sku" | "slot_profile" | "image" | "image_key" | "ssh_key" | "enrollment_token" | "node" | "slot" | "wipe_override" | "ingress" | "workload" | "allocation" | "task" | "topology" | "flavor" | "cohort" | "cluster_queue" | "local_queue" | "priority_class" | "hardware_profile" | "webhook";
         /** @description A memory node with its processors. */
         NumaNode: {
             /** @description Its processors, as the kernel lists them: `0-55,112-167`. */
@@ -5180,6 +5491,21 @@ export interface components {
              * @description Whole nodes that can be had now.
              */
             whole_nodes: number;
+        };
+        /** @description Where to go after the identity provider. */
+        OidcStartBody: {
+            /** @description The page of the portal to come back to; its first one when absent. */
+            return_to?: components["schemas"]["SitePath"];
+        };
+        /** @description Where the browser goes next. */
+        OidcStartView: {
+            /** @description The identity provider's page. */
+            authorization_url: string;
+        };
+        /** @description An identity provider that people sign in through. */
+        OidcWayView: {
+            /** @description What people know it as. */
+            name: string;
         };
         /** @description Whose projects may have local queues into a queue. */
         OpenTo: {
@@ -5692,7 +6018,9 @@ export interface components {
         PreemptionId: string;
         /** @description What is told to a workload that has to go, in its event. */
         PreemptionNotice: {
-            /** @description For whom; absent when its queue is being emptied. */
+            /** @description The queue of that one; absent when its own queue is being emptied. */
+            by_queue?: components["schemas"]["Slug"];
+            /** @description For whom; absent when its queue is being emptied, and where that one is another tenant's. */
             by_workload_id?: components["schemas"]["WorkloadId"];
             /**
              * Format: int64
@@ -5715,7 +6043,9 @@ export interface components {
         PreemptionRule: "within_queue" | "reclaim" | "borrow_within_cohort" | "fair_share" | "drain";
         /** @description One time that a workload was told to go. */
         PreemptionView: {
-            /** @description For whom; absent when its queue is being emptied. */
+            /** @description The queue of that one; absent when its own queue is being emptied. */
+            by_queue?: components["schemas"]["Slug"];
+            /** @description For whom; absent when its queue is being emptied, and where that one is another tenant's. */
             by_workload_id?: components["schemas"]["WorkloadId"];
             /** @description When its guest said that the work is saved. */
             checkpointed_at?: components["schemas"]["Timestamp"];
@@ -5749,6 +6079,8 @@ export interface components {
             /** @description The image, by its name in the catalogue. */
             image_id: components["schemas"]["ImageName"];
         };
+        /** Format: int64 */
+        PreviousSecretS: number;
         /** Format: int64 */
         PriceMicrosPerGpuHour: number;
         /** @description What something costs, in millionths of the platform's currency. */
@@ -6312,8 +6644,37 @@ export interface components {
             /** @description Short name, unique in the tenant. */
             name: components["schemas"]["Slug"];
         };
+        /** @description A token to sign in with. */
+        SessionCreateBody: {
+            /** @description The token's secret. */
+            token: components["schemas"]["TokenSecret"];
+        };
+        /** @example ses_01jh2n6f4zw8q9r0s1t2v3x4y5 */
+        SessionId: string;
+        /** @description A session and whose it is. */
+        SessionView: {
+            /** @description When it began. */
+            created_at: components["schemas"]["Timestamp"];
+            /** @description What to send as `X-CSRF-Token` with requests that change something. */
+            csrf_token: string;
+            /** @description When it ends in any case. */
+            expires_at: components["schemas"]["Timestamp"];
+            /** @description Its id. */
+            id: components["schemas"]["SessionId"];
+            /** @description When it ends unless it is used. */
+            idle_expires_at: components["schemas"]["Timestamp"];
+            /** @description Who is signed in, and what they may do. */
+            who: components["schemas"]["WhoamiView"];
+        };
         /** @description What kind of set was chosen. */
         SetKind: "single" | "pair" | "half_board" | "whole_board" | "set";
+        /** @description How people can sign in here. */
+        SignInView: {
+            /** @description Through an identity provider, where there is one. */
+            oidc?: components["schemas"]["OidcWayView"];
+            /** @description With a token. */
+            token: boolean;
+        };
         /** @description What a change would do to everything that waits and runs now, by the engine that would do it. Nothing was touched. */
         SimulationView: {
             /** @description Who would be treated otherwise than without the change, by id. */
@@ -6331,6 +6692,11 @@ export interface components {
              */
             stops: number;
         };
+        /**
+         * @description a path that starts with one slash, of letters, digits and ._~%&=?+:@,;/-
+         * @example /nodes
+         */
+        SitePath: string;
         /** @description What of a SKU would find a place now. */
         SkuAvailabilityView: {
             /** @description The counts that would find a place now. */
@@ -7026,6 +7392,11 @@ export interface components {
         TokenLifetimeS: number;
         /** @description How far a token may be used, whatever its owner may do. */
         TokenScope: "read" | "write";
+        /**
+         * @description gpuaas_ and 43 letters, digits, hyphens and underscores
+         * @example gpuaas_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA
+         */
+        TokenSecret: string;
         /** @description A token, without its secret. */
         TokenView: {
             /** @description When it was made. */
@@ -7059,7 +7430,7 @@ export interface components {
             /** @description Present when there is more. */
             next_page_token?: components["schemas"]["PageToken"];
         };
-        /** @description What work on a flavor puts up with without saying so. */
+        /** @description A taint that work puts up with. */
         Toleration: {
             /** @description Only this effect; any when absent. */
             effect?: components["schemas"]["TaintEffect"];
@@ -7220,6 +7591,190 @@ export interface components {
             node?: string;
             /** @description The workload it is about. */
             workload_id?: components["schemas"]["WorkloadId"];
+        };
+        /** @description One attempt to deliver. */
+        WebhookAttemptView: {
+            /** @description When. */
+            at: components["schemas"]["Timestamp"];
+            /**
+             * Format: int64
+             * @description How long it took, in milliseconds.
+             */
+            duration_ms: number;
+            /** @description What went wrong. */
+            error?: string;
+            /**
+             * Format: int64
+             * @description The how manieth, from 1.
+             */
+            number: number;
+            /** @description What was sent along; signatures are left out. */
+            request_headers: components["schemas"]["WebhookHeaderView"][];
+            /** @description How the answer began: its first 1,024 bytes. */
+            response_body: string;
+            /**
+             * Format: int64
+             * @description The status of the answer, if there was one.
+             */
+            status?: number;
+        };
+        /** @description A webhook that somebody wants. */
+        WebhookCreateBody: {
+            /** @description What it is for. */
+            description?: components["schemas"]["Note"];
+            /** @description Whether anything is sent; it is when absent. */
+            enabled?: boolean;
+            /** @description Which events: up to 32 of `NOUN.CHANGE` and `NOUN.*`; all that its owner may read when absent or empty. */
+            event_types?: components["schemas"]["EventFilter"][];
+            /** @description Only events of this project. */
+            project_id?: components["schemas"]["ProjectId"];
+            /** @description Where events are sent. With https; without it only into ranges that the platform's operators allow. */
+            url: components["schemas"]["WebhookUrl"];
+        };
+        /** @description A webhook with the secret that signs from now on, which is shown this once. */
+        WebhookCreatedView: {
+            /** @description `whsec_` and a key in base64: what the receiver checks signatures with. */
+            secret: string;
+            /** @description The webhook. */
+            webhook: components["schemas"]["WebhookView"];
+        };
+        /** @description A delivery with what was sent and everything that was tried. */
+        WebhookDeliveryDetailView: {
+            /** @description The newest attempts, newest first, at most 100. */
+            attempts: components["schemas"]["WebhookAttemptView"][];
+            /** @description The delivery. */
+            delivery: components["schemas"]["WebhookDeliveryView"];
+            /** @description What is sent; absent until the event has its position. */
+            event?: components["schemas"]["CloudEvent"];
+        };
+        /** @example whd_01jh2n6f4zw8q9r0s1t2v3x4y5 */
+        WebhookDeliveryId: string;
+        /** @description One event on its way to one webhook. */
+        WebhookDeliveryView: {
+            /**
+             * Format: int64
+             * @description Attempts in all.
+             */
+            attempts: number;
+            /** @description When it was recorded. */
+            created_at: components["schemas"]["Timestamp"];
+            /** @description When it ended. */
+            ended_at?: components["schemas"]["Timestamp"];
+            /** @description Which event; the `webhook-id` of every attempt. */
+            event_id: components["schemas"]["EventId"];
+            /** @description `io.gpuaas.NOUN.CHANGE.v1`. */
+            event_type?: string;
+            /** @description Its id. */
+            id: components["schemas"]["WebhookDeliveryId"];
+            /** @description What went wrong with the last attempt. */
+            last_error?: string;
+            /**
+             * Format: int64
+             * @description What the last attempt was answered with.
+             */
+            last_status?: number;
+            /** @description When the next attempt is due. */
+            next_attempt_at?: components["schemas"]["Timestamp"];
+            /**
+             * Format: int64
+             * @description The event's position in the stream, once it has one.
+             */
+            sequence?: number;
+            /** @description How it stands. */
+            state: components["schemas"]["DeliveryState"];
+            /** @description To which webhook. */
+            webhook_id: components["schemas"]["WebhookId"];
+        };
+        /** @description One page of a list, oldest first. */
+        WebhookDeliveryViewPage: {
+            /** @description The items. */
+            items: components["schemas"]["WebhookDeliveryView"][];
+            /** @description Present when there is more. */
+            next_page_token?: components["schemas"]["PageToken"];
+        };
+        /** @description One header of a request. */
+        WebhookHeaderView: {
+            /** @description Its name. */
+            name: string;
+            /** @description What it said. */
+            value: string;
+        };
+        /** @example whk_01jh2n6f4zw8q9r0s1t2v3x4y5 */
+        WebhookId: string;
+        /** @description What to send again. */
+        WebhookReplayBody: {
+            /** @description Every wanted event after this position. */
+            after: components["schemas"]["EventPosition"];
+        };
+        /** @description How a new secret comes into use. */
+        WebhookRotateBody: {
+            /** @description For how long the secret before signs beside the new one, in seconds; a day when absent, not at all when 0. */
+            previous_for_s?: components["schemas"]["PreviousSecretS"];
+        };
+        /** @description What changes about a webhook. */
+        WebhookUpdateBody: {
+            /** @description What it is for. */
+            description?: components["schemas"]["Note"];
+            /** @description Whether anything is sent. One that is enabled again begins with what happens from then on. */
+            enabled?: boolean;
+            /** @description Which events: up to 32; all that its owner may read when empty. */
+            event_types?: components["schemas"]["EventFilter"][];
+            /** @description Where events are sent. */
+            url?: components["schemas"]["WebhookUrl"];
+        };
+        /**
+         * @description http:// or https://, a host, perhaps a port, and perhaps a path; no user and no fragment
+         * @example https://hooks.acme.example/gpuaas
+         */
+        WebhookUrl: string;
+        /** @description A webhook. */
+        WebhookView: {
+            /** @description When it came to be. */
+            created_at: components["schemas"]["Timestamp"];
+            /** @description What it is for. */
+            description?: components["schemas"]["Note"];
+            /** @description Why the platform ended it. */
+            disabled_why?: string;
+            /** @description Whether anything is sent. */
+            enabled: boolean;
+            /** @description Which events; all that its owner may read when empty. */
+            event_types: components["schemas"]["EventFilter"][];
+            /** @description The first failure since anything was delivered. */
+            failing_since?: components["schemas"]["Timestamp"];
+            /** @description Its id. */
+            id: components["schemas"]["WebhookId"];
+            /**
+             * Format: int64
+             * @description Deliveries that have not ended.
+             */
+            open_deliveries: number;
+            /**
+             * Format: int64
+             * @description Events up to this position were taken on.
+             */
+            position: number;
+            /** @description Until when an older secret signs beside the newest. */
+            previous_secret_until?: components["schemas"]["Timestamp"];
+            /** @description Only events of this project. */
+            project_id?: components["schemas"]["ProjectId"];
+            /** @description One sentence. */
+            projected: string;
+            /** @description Whose it is; the platform's when absent. */
+            tenant_id?: components["schemas"]["TenantId"];
+            /** @description Where events are sent. */
+            url: components["schemas"]["WebhookUrl"];
+            /**
+             * Format: int64
+             * @description Rises by one with every change; the ETag.
+             */
+            version: number;
+        };
+        /** @description One page of a list, oldest first. */
+        WebhookViewPage: {
+            /** @description The items. */
+            items: components["schemas"]["WebhookView"][];
+            /** @description Present when there is more. */
+            next_page_token?: components["schemas"]["PageToken"];
         };
         /** Format: int64 */
         WeightMilli: number;
@@ -7419,6 +7974,8 @@ export interface components {
              * @description How many GPUs each member has.
              */
             gpu_count: number;
+            /** @description What may serve it, where it named a hardware profile. */
+            hardware?: components["schemas"]["HardwareView"];
             /** @description Its id. */
             id: components["schemas"]["WorkloadId"];
             /** @description What to do when it cannot start at once. */
@@ -7467,7 +8024,7 @@ export interface components {
             region_id: components["schemas"]["RegionId"];
             /** @description In which form. */
             shape: components["schemas"]["CapacityShape"];
-            /** @description What each member is. */
+            /** @description What each member is; of one that named a hardware profile and waits, what it was last or is first to be. */
             sku_id: components["schemas"]["SkuId"];
             /**
              * Format: int64
@@ -7628,6 +8185,21 @@ export interface components {
                 } & components["schemas"]["Problem"];
             };
         };
+        /** @description - [`csrf_refused`](/docs/errors/csrf_refused): The request may come from another site. */
+        "403.csrf_refused": {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": {
+                    /** @enum {string} */
+                    code?: "csrf_refused";
+                    /** @constant */
+                    status?: 403;
+                } & components["schemas"]["Problem"];
+            };
+        };
         /** @description - [`forbidden`](/docs/errors/forbidden): The caller may not do this. */
         "403.forbidden": {
             headers: {
@@ -7645,9 +8217,9 @@ export interface components {
         };
         /**
          * @description - [`forbidden`](/docs/errors/forbidden): The caller may not do this.
-         *     - [`token_scope_too_narrow`](/docs/errors/token_scope_too_narrow): The token may only be used for reading.
+         *     - [`csrf_refused`](/docs/errors/csrf_refused): The request may come from another site.
          */
-        "403.forbidden.token_scope_too_narrow": {
+        "403.forbidden.csrf_refused": {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
                 [name: string]: unknown;
@@ -7655,7 +8227,26 @@ export interface components {
             content: {
                 "application/problem+json": {
                     /** @enum {string} */
-                    code?: "forbidden" | "token_scope_too_narrow";
+                    code?: "forbidden" | "csrf_refused";
+                    /** @constant */
+                    status?: 403;
+                } & components["schemas"]["Problem"];
+            };
+        };
+        /**
+         * @description - [`forbidden`](/docs/errors/forbidden): The caller may not do this.
+         *     - [`token_scope_too_narrow`](/docs/errors/token_scope_too_narrow): The token may only be used for reading.
+         *     - [`csrf_refused`](/docs/errors/csrf_refused): The request may come from another site.
+         */
+        "403.forbidden.token_scope_too_narrow.csrf_refused": {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": {
+                    /** @enum {string} */
+                    code?: "forbidden" | "token_scope_too_narrow" | "csrf_refused";
                     /** @constant */
                     status?: 403;
                 } & components["schemas"]["Problem"];
@@ -8187,6 +8778,25 @@ export interface components {
                 } & components["schemas"]["Problem"];
             };
         };
+        /**
+         * @description - [`idempotency_key_reused`](/docs/errors/idempotency_key_reused): The Idempotency-Key was used for another request.
+         *     - [`unknown_reference`](/docs/errors/unknown_reference): The body refers to something that does not exist.
+         *     - [`webhook_refused`](/docs/errors/webhook_refused): Events cannot be sent there.
+         */
+        "422.idempotency_key_reused.unknown_reference.webhook_refused": {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": {
+                    /** @enum {string} */
+                    code?: "idempotency_key_reused" | "unknown_reference" | "webhook_refused";
+                    /** @constant */
+                    status?: 422;
+                } & components["schemas"]["Problem"];
+            };
+        };
         /** @description - [`image_refused`](/docs/errors/image_refused): The image cannot be taken. */
         "422.image_refused": {
             headers: {
@@ -8238,8 +8848,9 @@ export interface components {
          *     - [`image_unavailable`](/docs/errors/image_unavailable): There is no such image to launch.
          *     - [`image_unfit`](/docs/errors/image_unfit): The image does not fit.
          *     - [`lab_only`](/docs/errors/lab_only): Only a laboratory has this.
+         *     - [`not_for_sale`](/docs/errors/not_for_sale): This cannot be bought.
          */
-        "422.unknown_reference.lease_refused.image_unavailable.image_unfit.lab_only": {
+        "422.unknown_reference.lease_refused.image_unavailable.image_unfit.lab_only.not_for_sale": {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
                 [name: string]: unknown;
@@ -8247,7 +8858,22 @@ export interface components {
             content: {
                 "application/problem+json": {
                     /** @enum {string} */
-                    code?: "unknown_reference" | "lease_refused" | "image_unavailable" | "image_unfit" | "lab_only";
+                    code?: "unknown_reference" | "lease_refused" | "image_unavailable" | "image_unfit" | "lab_only" | "not_for_sale";
+                    /** @constant */
+                    status?: 422;
+                } & components["schemas"]["Problem"];
+            };
+        };
+        /** @description - [`webhook_refused`](/docs/errors/webhook_refused): Events cannot be sent there. */
+        "422.webhook_refused": {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": {
+                    /** @enum {string} */
+                    code?: "webhook_refused";
                     /** @constant */
                     status?: 422;
                 } & components["schemas"]["Problem"];
@@ -8379,6 +9005,25 @@ export interface components {
                 "application/problem+json": {
                     /** @enum {string} */
                     code?: "store_unavailable" | "outcome_unknown";
+                    /** @constant */
+                    status?: 503;
+                } & components["schemas"]["Problem"];
+            };
+        };
+        /**
+         * @description - [`store_unavailable`](/docs/errors/store_unavailable): The store cannot be reached.
+         *     - [`sign_in_unavailable`](/docs/errors/sign_in_unavailable): Signing in through the identity provider does not work now.
+         */
+        "503.store_unavailable.sign_in_unavailable": {
+            headers: {
+                "Retry-After": components["headers"]["Retry-After"];
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": {
+                    /** @enum {string} */
+                    code?: "store_unavailable" | "sign_in_unavailable";
                     /** @constant */
                     status?: 503;
                 } & components["schemas"]["Problem"];
@@ -8587,7 +9232,7 @@ export interface operations {
             };
             400: components["responses"]["400.malformed_request.malformed_json.invalid_body.body_too_deep.invalid_parameter.invalid_header.idempotency_key_missing"];
             401: components["responses"]["401.unauthenticated.token_expired.token_revoked"];
-            403: components["responses"]["403.forbidden.token_scope_too_narrow"];
+            403: components["responses"]["403.forbidden.token_scope_too_narrow.csrf_refused"];
             404: components["responses"]["404.not_found"];
             408: components["responses"]["408.request_timeout"];
             409: components["responses"]["409.state_conflict.request_in_flight"];
@@ -8632,7 +9277,7 @@ export interface operations {
             };
             400: components["responses"]["400.malformed_request.malformed_json.invalid_body.body_too_deep.invalid_parameter.invalid_header.idempotency_key_missing"];
             401: components["responses"]["401.unauthenticated.token_expired.token_revoked"];
-            403: components["responses"]["403.forbidden.token_scope_too_narrow"];
+            403: components["responses"]["403.forbidden.token_scope_too_narrow.csrf_refused"];
             408: components["responses"]["408.request_timeout"];
             409: components["responses"]["409.request_in_flight"];
             413: components["responses"]["413.body_too_large"];
@@ -8760,7 +9405,7 @@ export interface operations {
             };
             400: components["responses"]["400.malformed_request.malformed_json.invalid_body.body_too_deep.invalid_parameter.invalid_header"];
             401: components["responses"]["401.unauthenticated.token_expired.token_revoked"];
-            403: components["responses"]["403.forbidden.token_scope_too_narrow"];
+            403: components["responses"]["403.forbidden.token_scope_too_narrow.csrf_refused"];
             404: components["responses"]["404.not_found"];
             408: components["responses"]["408.request_timeout"];
             412: components["responses"]["412.stale_version"];
@@ -8801,7 +9446,7 @@ export interface operations {
             };
             400: components["responses"]["400.malformed_request.invalid_parameter.invalid_header"];
             401: components["responses"]["401.unauthenticated.token_expired.token_revoked"];
-            403: components["responses"]["403.forbidden.token_scope_too_narrow"];
+            403: components["responses"]["403.forbidden.token_scope_too_narrow.csrf_refused"];
             404: components["responses"]["404.not_found"];
             408: components["responses"]["408.request_timeout"];
             409: components["responses"]["409.still_in_use"];
@@ -8929,7 +9574,7 @@ export interface operations {
             };
             400: components["responses"]["400.malformed_request.malformed_json.invalid_body.body_too_deep.invalid_parameter.invalid_header"];
             401: components["responses"]["401.unauthenticated.token_expired.token_revoked"];
-            403: components["responses"]["403.forbidden.token_scope_too_narrow"];
+            403: components["responses"]["403.forbidden.token_scope_too_narrow.csrf_refused"];
             404: components["responses"]["404.not_found"];
             408: components["responses"]["408.request_timeout"];
             412: components["responses"]["412.stale_version"];
@@ -8970,7 +9615,7 @@ export interface operations {
             };
             400: components["responses"]["400.malformed_request.invalid_parameter.invalid_header"];
             401: components["responses"]["401.unauthenticated.token_expired.token_revoked"];
-            403: components["responses"]["403.forbidden.token_scope_too_narrow"];
+            403: components["responses"]["403.forbidden.token_scope_too_narrow.csrf_refused"];
             404: components["responses"]["404.not_found"];
             408: components["responses"]["408.request_timeout"];
             409: components["responses"]["409.still_in_use"];
@@ -9054,7 +9699,7 @@ export interface operations {
             };
             400: components["responses"]["400.malformed_request.malformed_json.invalid_body.body_too_deep.invalid_parameter.invalid_header.idempotency_key_missing"];
             401: components["responses"]["401.unauthenticated.token_expired.token_revoked"];
-            403: components["responses"]["403.forbidden.token_scope_too_narrow"];
+            403: components["responses"]["403.forbidden.token_scope_too_narrow.csrf_refused"];
             408: components["responses"]["408.request_timeout"];
             409: components["responses"]["409.state_conflict.request_in_flight"];
             413: components["responses"]["413.body_too_large"];
@@ -9136,7 +9781,7 @@ export interface operations {
             };
             400: components["responses"]["400.malformed_request.invalid_parameter.invalid_header"];
             401: components["responses"]["401.unauthenticated.token_expired.token_revoked"];
-            403: components["responses"]["403.forbidden.token_scope_too_narrow"];
+            403: components["responses"]["403.forbidden.token_scope_too_narrow.csrf_refused"];
             404: components["responses"]["404.not_found"];
             408: components["responses"]["408.request_timeout"];
             409: components["responses"]["409.state_conflict"];
@@ -9220,7 +9865,7 @@ export interface operations {
             };
             400: components["responses"]["400.malformed_request.malformed_json.invalid_body.body_too_deep.invalid_parameter.invalid_header.idempotency_key_missing"];
             401: components["responses"]["401.unauthenticated.token_expired.token_revoked"];
-            403: components["responses"]["403.forbidden.token_scope_too_narrow"];
+            403: components["responses"]["403.forbidden.token_scope_too_narrow.csrf_refused"];
             408: components["responses"]["408.request_timeout"];
             409: components["responses"]["409.still_in_use.request_in_flight"];
             412: components["responses"]["412.stale_version"];
@@ -9261,7 +9906,7 @@ export interface operations {
             };
             400: components["responses"]["400.malformed_request.malformed_json.invalid_body.body_too_deep.invalid_parameter.invalid_header"];
             401: components["responses"]["401.unauthenticated.token_expired.token_revoked"];
-            403: components["responses"]["403.forbidden"];
+            403: components["responses"]["403.forbidden.csrf_refused"];
             408: components["responses"]["408.request_timeout"];
             413: components["responses"]["413.body_too_large"];
             414: components["responses"]["414.uri_too_long"];
@@ -9369,7 +10014,7 @@ export interface operations {
             };
             400: components["responses"]["400.malformed_request.invalid_parameter.invalid_header.idempotency_key_missing"];
             401: components["responses"]["401.unauthenticated.token_expired.token_revoked"];
-            403: components["responses"]["403.forbidden.token_scope_too_narrow"];
+            403: components["responses"]["403.forbidden.token_scope_too_narrow.csrf_refused"];
             408: components["responses"]["408.request_timeout"];
             409: components["responses"]["409.state_conflict.request_in_flight"];
             413: components["responses"]["413.body_too_large"];
@@ -9496,7 +10141,7 @@ export interface operations {
             };
             400: components["responses"]["400.malformed_request.malformed_json.invalid_body.body_too_deep.invalid_parameter.invalid_header"];
             401: components["responses"]["401.unauthenticated.token_expired.token_revoked"];
-            403: components["responses"]["403.forbidden.token_scope_too_narrow"];
+            403: components["responses"]["403.forbidden.token_scope_too_narrow.csrf_refused"];
             404: components["responses"]["404.not_found"];
             408: components["responses"]["408.request_timeout"];
             409: components["responses"]["409.state_conflict"];
@@ -9591,7 +10236,7 @@ export interface operations {
             };
             400: components["responses"]["400.malformed_request.malformed_json.invalid_body.body_too_deep.invalid_parameter.invalid_header.idempotency_key_missing"];
             401: components["responses"]["401.unauthenticated.token_expired.token_revoked"];
-            403: components["responses"]["403.forbidden.token_scope_too_narrow"];
+            403: components["responses"]["403.forbidden.token_scope_too_narrow.csrf_refused"];
             404: components["responses"]["404.not_found"];
             408: components["responses"]["408.request_timeout"];
             409: components["responses"]["409.state_conflict.request_in_flight"];
@@ -9642,7 +10287,7 @@ export interface operations {
             };
             400: components["responses"]["400.malformed_request.malformed_json.invalid_body.body_too_deep.invalid_parameter.invalid_header.idempotency_key_missing"];
             401: components["responses"]["401.unauthenticated.token_expired.token_revoked"];
-            403: components["responses"]["403.forbidden.token_scope_too_narrow"];
+            403: components["responses"]["403.forbidden.token_scope_too_narrow.csrf_refused"];
             404: components["responses"]["404.not_found"];
             408: components["responses"]["408.request_timeout"];
             409: components["responses"]["409.state_conflict.request_in_flight"];
@@ -9693,7 +10338,7 @@ export interface operations {
             };
             400: components["responses"]["400.malformed_request.malformed_json.invalid_body.body_too_deep.invalid_parameter.invalid_header.idempotency_key_missing"];
             401: components["responses"]["401.unauthenticated.token_expired.token_revoked"];
-            403: components["responses"]["403.forbidden.token_scope_too_narrow"];
+            403: components["responses"]["403.forbidden.token_scope_too_narrow.csrf_refused"];
             404: components["responses"]["404.not_found"];
             408: components["responses"]["408.request_timeout"];
             409: components["responses"]["409.state_conflict.request_in_flight"];
@@ -9786,7 +10431,7 @@ export interface operations {
             };
             400: components["responses"]["400.malformed_request.malformed_json.invalid_body.body_too_deep.invalid_parameter.invalid_header.idempotency_key_missing"];
             401: components["responses"]["401.unauthenticated.token_expired.token_revoked"];
-            403: components["responses"]["403.forbidden.token_scope_too_narrow"];
+            403: components["responses"]["403.forbidden.token_scope_too_narrow.csrf_refused"];
             404: components["responses"]["404.not_found"];
             408: components["responses"]["408.request_timeout"];
             409: components["responses"]["409.name_taken.request_in_flight"];
@@ -9826,7 +10471,7 @@ export interface operations {
             };
             400: components["responses"]["400.malformed_request.invalid_parameter.invalid_header"];
             401: components["responses"]["401.unauthenticated.token_expired.token_revoked"];
-            403: components["responses"]["403.forbidden.token_scope_too_narrow"];
+            403: components["responses"]["403.forbidden.token_scope_too_narrow.csrf_refused"];
             404: components["responses"]["404.not_found"];
             408: components["responses"]["408.request_timeout"];
             413: components["responses"]["413.body_too_large"];
@@ -9873,7 +10518,7 @@ export interface operations {
             };
             400: components["responses"]["400.malformed_request.malformed_json.invalid_body.body_too_deep.invalid_parameter.invalid_header.idempotency_key_missing"];
             401: components["responses"]["401.unauthenticated.token_expired.token_revoked"];
-            403: components["responses"]["403.forbidden.token_scope_too_narrow"];
+            403: components["responses"]["403.forbidden.token_scope_too_narrow.csrf_refused"];
             404: components["responses"]["404.not_found"];
             408: components["responses"]["408.request_timeout"];
             409: components["responses"]["409.state_conflict.request_in_flight"];
@@ -9923,7 +10568,7 @@ export interface operations {
             };
             400: components["responses"]["400.malformed_request.malformed_json.invalid_body.body_too_deep.invalid_parameter.invalid_header.idempotency_key_missing"];
             401: components["responses"]["401.unauthenticated.token_expired.token_revoked"];
-            403: components["responses"]["403.forbidden.token_scope_too_narrow"];
+            403: components["responses"]["403.forbidden.token_scope_too_narrow.csrf_refused"];
             404: components["responses"]["404.not_found"];
             408: components["responses"]["408.request_timeout"];
             409: components["responses"]["409.state_conflict.request_in_flight"];
@@ -10052,7 +10697,7 @@ export interface operations {
             };
             400: components["responses"]["400.malformed_request.malformed_json.invalid_body.body_too_deep.invalid_parameter.invalid_header.idempotency_key_missing"];
             401: components["responses"]["401.unauthenticated.token_expired.token_revoked"];
-            403: components["responses"]["403.forbidden.token_scope_too_narrow"];
+            403: components["responses"]["403.forbidden.token_scope_too_narrow.csrf_refused"];
             404: components["responses"]["404.not_found"];
             408: components["responses"]["408.request_timeout"];
             409: components["responses"]["409.state_conflict.request_in_flight"];
@@ -10100,7 +10745,7 @@ export interface operations {
             };
             400: components["responses"]["400.malformed_request.malformed_json.invalid_body.body_too_deep.invalid_parameter.invalid_header.idempotency_key_missing"];
             401: components["responses"]["401.unauthenticated.token_expired.token_revoked"];
-            403: components["responses"]["403.forbidden.token_scope_too_narrow"];
+            403: components["responses"]["403.forbidden.token_scope_too_narrow.csrf_refused"];
             404: components["responses"]["404.not_found"];
             408: components["responses"]["408.request_timeout"];
             409: components["responses"]["409.state_conflict.request_in_flight"];
@@ -10146,7 +10791,7 @@ export interface operations {
             };
             400: components["responses"]["400.malformed_request.invalid_parameter.invalid_header.idempotency_key_missing"];
             401: components["responses"]["401.unauthenticated.token_expired.token_revoked"];
-            403: components["responses"]["403.forbidden.token_scope_too_narrow"];
+            403: components["responses"]["403.forbidden.token_scope_too_narrow.csrf_refused"];
             404: components["responses"]["404.not_found"];
             408: components["responses"]["408.request_timeout"];
             409: components["responses"]["409.state_conflict.request_in_flight.node_not_ready"];
@@ -10227,7 +10872,7 @@ export interface operations {
             };
             400: components["responses"]["400.malformed_request.invalid_parameter.invalid_header.idempotency_key_missing"];
             401: components["responses"]["401.unauthenticated.token_expired.token_revoked"];
-            403: components["responses"]["403.forbidden.token_scope_too_narrow"];
+            403: components["responses"]["403.forbidden.token_scope_too_narrow.csrf_refused"];
             404: components["responses"]["404.not_found"];
             408: components["responses"]["408.request_timeout"];
             409: components["responses"]["409.state_conflict.request_in_flight"];
@@ -10307,7 +10952,7 @@ export interface operations {
             };
             400: components["responses"]["400.malformed_request.invalid_parameter.invalid_header.idempotency_key_missing"];
             401: components["responses"]["401.unauthenticated.token_expired.token_revoked"];
-            403: components["responses"]["403.forbidden.token_scope_too_narrow"];
+            403: components["responses"]["403.forbidden.token_scope_too_narrow.csrf_refused"];
             404: components["responses"]["404.not_found"];
             408: components["responses"]["408.request_timeout"];
             409: components["responses"]["409.state_conflict.request_in_flight"];
@@ -10350,7 +10995,7 @@ export interface operations {
             };
             400: components["responses"]["400.malformed_request.invalid_parameter.invalid_header.idempotency_key_missing"];
             401: components["responses"]["401.unauthenticated.token_expired.token_revoked"];
-            403: components["responses"]["403.forbidden.token_scope_too_narrow"];
+            403: components["responses"]["403.forbidden.token_scope_too_narrow.csrf_refused"];
             404: components["responses"]["404.not_found"];
             408: components["responses"]["408.request_timeout"];
             409: components["responses"]["409.state_conflict.request_in_flight"];
@@ -10441,7 +11086,7 @@ export interface operations {
             };
             400: components["responses"]["400.malformed_request.malformed_json.invalid_body.body_too_deep.invalid_parameter.invalid_header.idempotency_key_missing"];
             401: components["responses"]["401.unauthenticated.token_expired.token_revoked"];
-            403: components["responses"]["403.forbidden.token_scope_too_narrow"];
+            403: components["responses"]["403.forbidden.token_scope_too_narrow.csrf_refused"];
             404: components["responses"]["404.not_found"];
             408: components["responses"]["408.request_timeout"];
             409: components["responses"]["409.state_conflict.request_in_flight"];
@@ -10484,7 +11129,7 @@ export interface operations {
             };
             400: components["responses"]["400.malformed_request.invalid_parameter.invalid_header.idempotency_key_missing"];
             401: components["responses"]["401.unauthenticated.token_expired.token_revoked"];
-            403: components["responses"]["403.forbidden.token_scope_too_narrow"];
+            403: components["responses"]["403.forbidden.token_scope_too_narrow.csrf_refused"];
             404: components["responses"]["404.not_found"];
             408: components["responses"]["408.request_timeout"];
             409: components["responses"]["409.state_conflict.request_in_flight"];
@@ -10531,7 +11176,7 @@ export interface operations {
             };
             400: components["responses"]["400.malformed_request.malformed_json.invalid_body.body_too_deep.invalid_parameter.invalid_header.idempotency_key_missing"];
             401: components["responses"]["401.unauthenticated.token_expired.token_revoked"];
-            403: components["responses"]["403.forbidden.token_scope_too_narrow"];
+            403: components["responses"]["403.forbidden.token_scope_too_narrow.csrf_refused"];
             404: components["responses"]["404.not_found"];
             408: components["responses"]["408.request_timeout"];
             409: components["responses"]["409.state_conflict.request_in_flight"];
@@ -10612,7 +11257,7 @@ export interface operations {
             };
             400: components["responses"]["400.malformed_request.invalid_parameter.invalid_header.idempotency_key_missing"];
             401: components["responses"]["401.unauthenticated.token_expired.token_revoked"];
-            403: components["responses"]["403.forbidden.token_scope_too_narrow"];
+            403: components["responses"]["403.forbidden.token_scope_too_narrow.csrf_refused"];
             404: components["responses"]["404.not_found"];
             408: components["responses"]["408.request_timeout"];
             409: components["responses"]["409.state_conflict.request_in_flight"];
@@ -10700,7 +11345,7 @@ export interface operations {
             };
             400: components["responses"]["400.malformed_request.invalid_parameter.invalid_header.idempotency_key_missing"];
             401: components["responses"]["401.unauthenticated.token_expired.token_revoked"];
-            403: components["responses"]["403.forbidden.token_scope_too_narrow"];
+            403: components["responses"]["403.forbidden.token_scope_too_narrow.csrf_refused"];
             404: components["responses"]["404.not_found"];
             408: components["responses"]["408.request_timeout"];
             409: components["responses"]["409.state_conflict.request_in_flight"];
@@ -10818,7 +11463,7 @@ export interface operations {
             };
             400: components["responses"]["400.malformed_request.malformed_json.invalid_body.body_too_deep.invalid_parameter.invalid_header.idempotency_key_missing"];
             401: components["responses"]["401.unauthenticated.token_expired.token_revoked"];
-            403: components["responses"]["403.forbidden.token_scope_too_narrow"];
+            403: components["responses"]["403.forbidden.token_scope_too_narrow.csrf_refused"];
             408: components["responses"]["408.request_timeout"];
             409: components["responses"]["409.name_taken.request_in_flight"];
             413: components["responses"]["413.body_too_large"];
@@ -10858,7 +11503,7 @@ export interface operations {
             };
             400: components["responses"]["400.malformed_request.invalid_parameter.invalid_header"];
             401: components["responses"]["401.unauthenticated.token_expired.token_revoked"];
-            403: components["responses"]["403.forbidden.token_scope_too_narrow"];
+            403: components["responses"]["403.forbidden.token_scope_too_narrow.csrf_refused"];
             404: components["responses"]["404.not_found"];
             408: components["responses"]["408.request_timeout"];
             409: components["responses"]["409.last_admin"];
@@ -10982,7 +11627,7 @@ export interface operations {
             };
             400: components["responses"]["400.malformed_request.malformed_json.invalid_body.body_too_deep.invalid_parameter.invalid_header.idempotency_key_missing"];
             401: components["responses"]["401.unauthenticated.token_expired.token_revoked"];
-            403: components["responses"]["403.forbidden.token_scope_too_narrow"];
+            403: components["responses"]["403.forbidden.token_scope_too_narrow.csrf_refused"];
             404: components["responses"]["404.not_found"];
             408: components["responses"]["408.request_timeout"];
             409: components["responses"]["409.state_conflict.request_in_flight"];
@@ -11034,7 +11679,7 @@ export interface operations {
             };
             400: components["responses"]["400.malformed_request.malformed_json.invalid_body.body_too_deep.invalid_parameter.invalid_header.idempotency_key_missing"];
             401: components["responses"]["401.unauthenticated.token_expired.token_revoked"];
-            403: components["responses"]["403.forbidden.token_scope_too_narrow"];
+            403: components["responses"]["403.forbidden.token_scope_too_narrow.csrf_refused"];
             404: components["responses"]["404.not_found"];
             408: components["responses"]["408.request_timeout"];
             409: components["responses"]["409.state_conflict.request_in_flight"];
@@ -11081,7 +11726,7 @@ export interface operations {
             };
             400: components["responses"]["400.malformed_request.invalid_parameter.invalid_header.idempotency_key_missing"];
             401: components["responses"]["401.unauthenticated.token_expired.token_revoked"];
-            403: components["responses"]["403.forbidden.token_scope_too_narrow"];
+            403: components["responses"]["403.forbidden.token_scope_too_narrow.csrf_refused"];
             404: components["responses"]["404.not_found"];
             408: components["responses"]["408.request_timeout"];
             409: components["responses"]["409.state_conflict.request_in_flight"];
@@ -11130,7 +11775,7 @@ export interface operations {
             };
             400: components["responses"]["400.malformed_request.malformed_json.invalid_body.body_too_deep.invalid_parameter.invalid_header.idempotency_key_missing"];
             401: components["responses"]["401.unauthenticated.token_expired.token_revoked"];
-            403: components["responses"]["403.forbidden.token_scope_too_narrow"];
+            403: components["responses"]["403.forbidden.token_scope_too_narrow.csrf_refused"];
             404: components["responses"]["404.not_found"];
             408: components["responses"]["408.request_timeout"];
             409: components["responses"]["409.state_conflict.request_in_flight"];
@@ -11257,7 +11902,7 @@ export interface operations {
             };
             400: components["responses"]["400.malformed_request.invalid_parameter.invalid_header.idempotency_key_missing"];
             401: components["responses"]["401.unauthenticated.token_expired.token_revoked"];
-            403: components["responses"]["403.forbidden.token_scope_too_narrow"];
+            403: components["responses"]["403.forbidden.token_scope_too_narrow.csrf_refused"];
             404: components["responses"]["404.not_found"];
             408: components["responses"]["408.request_timeout"];
             409: components["responses"]["409.state_conflict.request_in_flight"];
@@ -11418,7 +12063,7 @@ export interface operations {
             };
             400: components["responses"]["400.malformed_request.malformed_json.invalid_body.body_too_deep.invalid_parameter.invalid_header"];
             401: components["responses"]["401.unauthenticated.token_expired.token_revoked"];
-            403: components["responses"]["403.forbidden.token_scope_too_narrow"];
+            403: components["responses"]["403.forbidden.token_scope_too_narrow.csrf_refused"];
             404: components["responses"]["404.not_found"];
             408: components["responses"]["408.request_timeout"];
             412: components["responses"]["412.stale_version"];
@@ -11459,7 +12104,7 @@ export interface operations {
             };
             400: components["responses"]["400.malformed_request.invalid_parameter.invalid_header"];
             401: components["responses"]["401.unauthenticated.token_expired.token_revoked"];
-            403: components["responses"]["403.forbidden.token_scope_too_narrow"];
+            403: components["responses"]["403.forbidden.token_scope_too_narrow.csrf_refused"];
             404: components["responses"]["404.not_found"];
             408: components["responses"]["408.request_timeout"];
             409: components["responses"]["409.still_in_use"];
@@ -11503,6 +12148,90 @@ export interface operations {
             431: components["responses"]["431.headers_too_large"];
             500: components["responses"]["500.internal"];
             503: components["responses"]["503.store_unavailable"];
+        };
+    };
+    platform_webhook_list: {
+        parameters: {
+            query?: {
+                /** @description How many items at most; 50 when absent. */
+                page_size?: components["schemas"]["PageSize"];
+                /** @description Where to go on. */
+                page_token?: components["schemas"]["PageToken"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    Link: components["headers"]["Link"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookViewPage"];
+                };
+            };
+            400: components["responses"]["400.malformed_request.invalid_parameter.invalid_header.invalid_page_token"];
+            401: components["responses"]["401.unauthenticated.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden"];
+            408: components["responses"]["408.request_timeout"];
+            413: components["responses"]["413.body_too_large"];
+            414: components["responses"]["414.uri_too_long"];
+            429: components["responses"]["429.rate_limited"];
+            431: components["responses"]["431.headers_too_large"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.store_unavailable"];
+        };
+    };
+    platform_webhook_create: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description Names this wish: the same key for every retry, a new one for the next wish. The quotes are optional and not part of the key. */
+                "Idempotency-Key": components["parameters"]["IdempotencyKey"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["WebhookCreateBody"];
+            };
+        };
+        responses: {
+            /** @description Created; `Location` says where. */
+            201: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    Location: components["headers"]["Location"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookCreatedView"];
+                };
+            };
+            400: components["responses"]["400.malformed_request.malformed_json.invalid_body.body_too_deep.invalid_parameter.invalid_header.idempotency_key_missing"];
+            401: components["responses"]["401.unauthenticated.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden.token_scope_too_narrow.csrf_refused"];
+            408: components["responses"]["408.request_timeout"];
+            409: components["responses"]["409.state_conflict.request_in_flight"];
+            413: components["responses"]["413.body_too_large"];
+            414: components["responses"]["414.uri_too_long"];
+            415: components["responses"]["415.unsupported_media_type"];
+            422: components["responses"]["422.idempotency_key_reused.unknown_reference.webhook_refused"];
+            429: components["responses"]["429.rate_limited"];
+            431: components["responses"]["431.headers_too_large"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.store_unavailable.outcome_unknown"];
         };
     };
     wipe_override_list: {
@@ -11616,7 +12345,7 @@ export interface operations {
             };
             400: components["responses"]["400.malformed_request.invalid_parameter.invalid_header.idempotency_key_missing"];
             401: components["responses"]["401.unauthenticated.token_expired.token_revoked"];
-            403: components["responses"]["403.forbidden.token_scope_too_narrow"];
+            403: components["responses"]["403.forbidden.token_scope_too_narrow.csrf_refused"];
             404: components["responses"]["404.not_found"];
             408: components["responses"]["408.request_timeout"];
             409: components["responses"]["409.state_conflict.request_in_flight"];
@@ -11659,7 +12388,7 @@ export interface operations {
             };
             400: components["responses"]["400.malformed_request.invalid_parameter.invalid_header.idempotency_key_missing"];
             401: components["responses"]["401.unauthenticated.token_expired.token_revoked"];
-            403: components["responses"]["403.forbidden.token_scope_too_narrow"];
+            403: components["responses"]["403.forbidden.token_scope_too_narrow.csrf_refused"];
             404: components["responses"]["404.not_found"];
             408: components["responses"]["408.request_timeout"];
             409: components["responses"]["409.state_conflict.request_in_flight"];
@@ -11751,7 +12480,7 @@ export interface operations {
             };
             400: components["responses"]["400.malformed_request.malformed_json.invalid_body.body_too_deep.invalid_parameter.invalid_header.idempotency_key_missing"];
             401: components["responses"]["401.unauthenticated.token_expired.token_revoked"];
-            403: components["responses"]["403.forbidden.token_scope_too_narrow"];
+            403: components["responses"]["403.forbidden.token_scope_too_narrow.csrf_refused"];
             404: components["responses"]["404.not_found"];
             408: components["responses"]["408.request_timeout"];
             409: components["responses"]["409.state_conflict.request_in_flight"];
@@ -11842,7 +12571,7 @@ export interface operations {
             };
             400: components["responses"]["400.malformed_request.malformed_json.invalid_body.body_too_deep.invalid_parameter.invalid_header"];
             401: components["responses"]["401.unauthenticated.token_expired.token_revoked"];
-            403: components["responses"]["403.forbidden.token_scope_too_narrow"];
+            403: components["responses"]["403.forbidden.token_scope_too_narrow.csrf_refused"];
             404: components["responses"]["404.not_found"];
             408: components["responses"]["408.request_timeout"];
             409: components["responses"]["409.state_conflict"];
@@ -11884,7 +12613,7 @@ export interface operations {
             };
             400: components["responses"]["400.malformed_request.invalid_parameter.invalid_header"];
             401: components["responses"]["401.unauthenticated.token_expired.token_revoked"];
-            403: components["responses"]["403.forbidden.token_scope_too_narrow"];
+            403: components["responses"]["403.forbidden.token_scope_too_narrow.csrf_refused"];
             404: components["responses"]["404.not_found"];
             408: components["responses"]["408.request_timeout"];
             409: components["responses"]["409.state_conflict"];
@@ -11977,7 +12706,7 @@ export interface operations {
             };
             400: components["responses"]["400.malformed_request.malformed_json.invalid_body.body_too_deep.invalid_parameter.invalid_header.idempotency_key_missing"];
             401: components["responses"]["401.unauthenticated.token_expired.token_revoked"];
-            403: components["responses"]["403.forbidden.token_scope_too_narrow"];
+            403: components["responses"]["403.forbidden.token_scope_too_narrow.csrf_refused"];
             404: components["responses"]["404.not_found"];
             408: components["responses"]["408.request_timeout"];
             409: components["responses"]["409.state_conflict.request_in_flight"];
@@ -12061,7 +12790,7 @@ export interface operations {
             };
             400: components["responses"]["400.malformed_request.invalid_parameter.invalid_header.idempotency_key_missing"];
             401: components["responses"]["401.unauthenticated.token_expired.token_revoked"];
-            403: components["responses"]["403.forbidden.token_scope_too_narrow"];
+            403: components["responses"]["403.forbidden.token_scope_too_narrow.csrf_refused"];
             404: components["responses"]["404.not_found"];
             408: components["responses"]["408.request_timeout"];
             409: components["responses"]["409.state_conflict.request_in_flight"];
@@ -12102,7 +12831,7 @@ export interface operations {
             };
             400: components["responses"]["400.malformed_request.invalid_parameter.invalid_header"];
             401: components["responses"]["401.unauthenticated.token_expired.token_revoked"];
-            403: components["responses"]["403.forbidden.token_scope_too_narrow"];
+            403: components["responses"]["403.forbidden.token_scope_too_narrow.csrf_refused"];
             404: components["responses"]["404.not_found"];
             408: components["responses"]["408.request_timeout"];
             409: components["responses"]["409.state_conflict"];
@@ -12545,7 +13274,7 @@ export interface operations {
             };
             400: components["responses"]["400.malformed_request.malformed_json.invalid_body.body_too_deep.invalid_parameter.invalid_header"];
             401: components["responses"]["401.unauthenticated.token_expired.token_revoked"];
-            403: components["responses"]["403.forbidden.token_scope_too_narrow"];
+            403: components["responses"]["403.forbidden.token_scope_too_narrow.csrf_refused"];
             404: components["responses"]["404.not_found"];
             408: components["responses"]["408.request_timeout"];
             412: components["responses"]["412.stale_version"];
@@ -12586,7 +13315,7 @@ export interface operations {
             };
             400: components["responses"]["400.malformed_request.invalid_parameter.invalid_header"];
             401: components["responses"]["401.unauthenticated.token_expired.token_revoked"];
-            403: components["responses"]["403.forbidden.token_scope_too_narrow"];
+            403: components["responses"]["403.forbidden.token_scope_too_narrow.csrf_refused"];
             404: components["responses"]["404.not_found"];
             408: components["responses"]["408.request_timeout"];
             409: components["responses"]["409.still_in_use"];
@@ -12714,7 +13443,7 @@ export interface operations {
             };
             400: components["responses"]["400.malformed_request.malformed_json.invalid_body.body_too_deep.invalid_parameter.invalid_header"];
             401: components["responses"]["401.unauthenticated.token_expired.token_revoked"];
-            403: components["responses"]["403.forbidden.token_scope_too_narrow"];
+            403: components["responses"]["403.forbidden.token_scope_too_narrow.csrf_refused"];
             404: components["responses"]["404.not_found"];
             408: components["responses"]["408.request_timeout"];
             412: components["responses"]["412.stale_version"];
@@ -12755,7 +13484,7 @@ export interface operations {
             };
             400: components["responses"]["400.malformed_request.invalid_parameter.invalid_header"];
             401: components["responses"]["401.unauthenticated.token_expired.token_revoked"];
-            403: components["responses"]["403.forbidden.token_scope_too_narrow"];
+            403: components["responses"]["403.forbidden.token_scope_too_narrow.csrf_refused"];
             404: components["responses"]["404.not_found"];
             408: components["responses"]["408.request_timeout"];
             409: components["responses"]["409.still_in_use"];
@@ -12839,7 +13568,7 @@ export interface operations {
             };
             400: components["responses"]["400.malformed_request.malformed_json.invalid_body.body_too_deep.invalid_parameter.invalid_header.idempotency_key_missing"];
             401: components["responses"]["401.unauthenticated.token_expired.token_revoked"];
-            403: components["responses"]["403.forbidden.token_scope_too_narrow"];
+            403: components["responses"]["403.forbidden.token_scope_too_narrow.csrf_refused"];
             408: components["responses"]["408.request_timeout"];
             409: components["responses"]["409.name_taken.request_in_flight"];
             413: components["responses"]["413.body_too_large"];
@@ -12921,7 +13650,7 @@ export interface operations {
             };
             400: components["responses"]["400.malformed_request.invalid_parameter.invalid_header"];
             401: components["responses"]["401.unauthenticated.token_expired.token_revoked"];
-            403: components["responses"]["403.forbidden.token_scope_too_narrow"];
+            403: components["responses"]["403.forbidden.token_scope_too_narrow.csrf_refused"];
             404: components["responses"]["404.not_found"];
             408: components["responses"]["408.request_timeout"];
             409: components["responses"]["409.state_conflict"];
@@ -13005,7 +13734,7 @@ export interface operations {
             };
             400: components["responses"]["400.malformed_request.malformed_json.invalid_body.body_too_deep.invalid_parameter.invalid_header.idempotency_key_missing"];
             401: components["responses"]["401.unauthenticated.token_expired.token_revoked"];
-            403: components["responses"]["403.forbidden.token_scope_too_narrow"];
+            403: components["responses"]["403.forbidden.token_scope_too_narrow.csrf_refused"];
             408: components["responses"]["408.request_timeout"];
             409: components["responses"]["409.name_taken.request_in_flight"];
             413: components["responses"]["413.body_too_large"];
@@ -13094,7 +13823,7 @@ export interface operations {
             };
             400: components["responses"]["400.malformed_request.malformed_json.invalid_body.body_too_deep.invalid_parameter.invalid_header"];
             401: components["responses"]["401.unauthenticated.token_expired.token_revoked"];
-            403: components["responses"]["403.forbidden.token_scope_too_narrow"];
+            403: components["responses"]["403.forbidden.token_scope_too_narrow.csrf_refused"];
             404: components["responses"]["404.not_found"];
             408: components["responses"]["408.request_timeout"];
             409: components["responses"]["409.state_conflict"];
@@ -13140,7 +13869,7 @@ export interface operations {
             };
             400: components["responses"]["400.malformed_request.invalid_parameter.invalid_header"];
             401: components["responses"]["401.unauthenticated.token_expired.token_revoked"];
-            403: components["responses"]["403.forbidden.token_scope_too_narrow"];
+            403: components["responses"]["403.forbidden.token_scope_too_narrow.csrf_refused"];
             404: components["responses"]["404.not_found"];
             408: components["responses"]["408.request_timeout"];
             409: components["responses"]["409.state_conflict"];
@@ -13185,7 +13914,7 @@ export interface operations {
             };
             400: components["responses"]["400.malformed_request.invalid_parameter.invalid_header.idempotency_key_missing"];
             401: components["responses"]["401.unauthenticated.token_expired.token_revoked"];
-            403: components["responses"]["403.forbidden.token_scope_too_narrow"];
+            403: components["responses"]["403.forbidden.token_scope_too_narrow.csrf_refused"];
             404: components["responses"]["404.not_found"];
             408: components["responses"]["408.request_timeout"];
             409: components["responses"]["409.state_conflict.request_in_flight"];
@@ -13268,7 +13997,7 @@ export interface operations {
             };
             400: components["responses"]["400.malformed_request.invalid_parameter.invalid_header"];
             401: components["responses"]["401.unauthenticated.token_expired.token_revoked"];
-            403: components["responses"]["403.forbidden.token_scope_too_narrow"];
+            403: components["responses"]["403.forbidden.token_scope_too_narrow.csrf_refused"];
             404: components["responses"]["404.not_found"];
             408: components["responses"]["408.request_timeout"];
             412: components["responses"]["412.stale_version"];
@@ -13349,7 +14078,7 @@ export interface operations {
             };
             400: components["responses"]["400.malformed_request.invalid_parameter.invalid_header"];
             401: components["responses"]["401.unauthenticated.token_expired.token_revoked"];
-            403: components["responses"]["403.forbidden.token_scope_too_narrow"];
+            403: components["responses"]["403.forbidden.token_scope_too_narrow.csrf_refused"];
             404: components["responses"]["404.not_found"];
             408: components["responses"]["408.request_timeout"];
             409: components["responses"]["409.last_admin"];
@@ -13396,7 +14125,7 @@ export interface operations {
             };
             400: components["responses"]["400.malformed_request.malformed_json.invalid_body.body_too_deep.invalid_parameter.invalid_header"];
             401: components["responses"]["401.unauthenticated.token_expired.token_revoked"];
-            403: components["responses"]["403.forbidden.token_scope_too_narrow"];
+            403: components["responses"]["403.forbidden.token_scope_too_narrow.csrf_refused"];
             404: components["responses"]["404.not_found"];
             408: components["responses"]["408.request_timeout"];
             409: components["responses"]["409.state_conflict.last_admin"];
@@ -13558,7 +14287,7 @@ export interface operations {
             };
             400: components["responses"]["400.malformed_request.malformed_json.invalid_body.body_too_deep.invalid_parameter.invalid_header.idempotency_key_missing"];
             401: components["responses"]["401.unauthenticated.token_expired.token_revoked"];
-            403: components["responses"]["403.forbidden.token_scope_too_narrow"];
+            403: components["responses"]["403.forbidden.token_scope_too_narrow.csrf_refused"];
             408: components["responses"]["408.request_timeout"];
             409: components["responses"]["409.name_taken.request_in_flight"];
             413: components["responses"]["413.body_too_large"];
@@ -13640,7 +14369,7 @@ export interface operations {
             };
             400: components["responses"]["400.malformed_request.invalid_parameter.invalid_header"];
             401: components["responses"]["401.unauthenticated.token_expired.token_revoked"];
-            403: components["responses"]["403.forbidden.token_scope_too_narrow"];
+            403: components["responses"]["403.forbidden.token_scope_too_narrow.csrf_refused"];
             404: components["responses"]["404.not_found"];
             408: components["responses"]["408.request_timeout"];
             409: components["responses"]["409.still_in_use"];
@@ -13688,7 +14417,7 @@ export interface operations {
             };
             400: components["responses"]["400.malformed_request.malformed_json.invalid_body.body_too_deep.invalid_parameter.invalid_header"];
             401: components["responses"]["401.unauthenticated.token_expired.token_revoked"];
-            403: components["responses"]["403.forbidden.token_scope_too_narrow"];
+            403: components["responses"]["403.forbidden.token_scope_too_narrow.csrf_refused"];
             404: components["responses"]["404.not_found"];
             408: components["responses"]["408.request_timeout"];
             412: components["responses"]["412.stale_version"];
@@ -13817,7 +14546,7 @@ export interface operations {
             };
             400: components["responses"]["400.malformed_request.malformed_json.invalid_body.body_too_deep.invalid_parameter.invalid_header"];
             401: components["responses"]["401.unauthenticated.token_expired.token_revoked"];
-            403: components["responses"]["403.forbidden.token_scope_too_narrow"];
+            403: components["responses"]["403.forbidden.token_scope_too_narrow.csrf_refused"];
             404: components["responses"]["404.not_found"];
             408: components["responses"]["408.request_timeout"];
             412: components["responses"]["412.stale_version"];
@@ -13858,7 +14587,7 @@ export interface operations {
             };
             400: components["responses"]["400.malformed_request.invalid_parameter.invalid_header"];
             401: components["responses"]["401.unauthenticated.token_expired.token_revoked"];
-            403: components["responses"]["403.forbidden.token_scope_too_narrow"];
+            403: components["responses"]["403.forbidden.token_scope_too_narrow.csrf_refused"];
             404: components["responses"]["404.not_found"];
             408: components["responses"]["408.request_timeout"];
             409: components["responses"]["409.still_in_use"];
@@ -13943,7 +14672,7 @@ export interface operations {
             };
             400: components["responses"]["400.malformed_request.invalid_parameter.invalid_header"];
             401: components["responses"]["401.unauthenticated.token_expired.token_revoked"];
-            403: components["responses"]["403.forbidden.token_scope_too_narrow"];
+            403: components["responses"]["403.forbidden.token_scope_too_narrow.csrf_refused"];
             404: components["responses"]["404.not_found"];
             408: components["responses"]["408.request_timeout"];
             409: components["responses"]["409.state_conflict"];
@@ -13991,7 +14720,7 @@ export interface operations {
             };
             400: components["responses"]["400.malformed_request.malformed_json.invalid_body.body_too_deep.invalid_parameter.invalid_header"];
             401: components["responses"]["401.unauthenticated.token_expired.token_revoked"];
-            403: components["responses"]["403.forbidden.token_scope_too_narrow"];
+            403: components["responses"]["403.forbidden.token_scope_too_narrow.csrf_refused"];
             404: components["responses"]["404.not_found"];
             408: components["responses"]["408.request_timeout"];
             409: components["responses"]["409.state_conflict"];
@@ -14083,7 +14812,7 @@ export interface operations {
             };
             400: components["responses"]["400.malformed_request.malformed_json.invalid_body.body_too_deep.invalid_parameter.invalid_header.idempotency_key_missing"];
             401: components["responses"]["401.unauthenticated.token_expired.token_revoked"];
-            403: components["responses"]["403.forbidden.token_scope_too_narrow"];
+            403: components["responses"]["403.forbidden.token_scope_too_narrow.csrf_refused"];
             404: components["responses"]["404.not_found"];
             408: components["responses"]["408.request_timeout"];
             409: components["responses"]["409.state_conflict.request_in_flight.quota_exceeded.queue_missing"];
@@ -14127,13 +14856,13 @@ export interface operations {
             };
             400: components["responses"]["400.malformed_request.malformed_json.invalid_body.body_too_deep.invalid_parameter.invalid_header"];
             401: components["responses"]["401.unauthenticated.token_expired.token_revoked"];
-            403: components["responses"]["403.forbidden"];
+            403: components["responses"]["403.forbidden.csrf_refused"];
             404: components["responses"]["404.not_found"];
             408: components["responses"]["408.request_timeout"];
             413: components["responses"]["413.body_too_large"];
             414: components["responses"]["414.uri_too_long"];
             415: components["responses"]["415.unsupported_media_type"];
-            422: components["responses"]["422.unknown_reference.lease_refused.image_unavailable.image_unfit.lab_only"];
+            422: components["responses"]["422.unknown_reference.lease_refused.image_unavailable.image_unfit.lab_only.not_for_sale"];
             429: components["responses"]["429.rate_limited"];
             431: components["responses"]["431.headers_too_large"];
             500: components["responses"]["500.internal"];
@@ -14218,7 +14947,7 @@ export interface operations {
             };
             400: components["responses"]["400.malformed_request.malformed_json.invalid_body.body_too_deep.invalid_parameter.invalid_header.idempotency_key_missing"];
             401: components["responses"]["401.unauthenticated.token_expired.token_revoked"];
-            403: components["responses"]["403.forbidden.token_scope_too_narrow"];
+            403: components["responses"]["403.forbidden.token_scope_too_narrow.csrf_refused"];
             404: components["responses"]["404.not_found"];
             408: components["responses"]["408.request_timeout"];
             409: components["responses"]["409.name_taken.state_conflict.request_in_flight.ingress_not_owned"];
@@ -14355,7 +15084,7 @@ export interface operations {
             };
             400: components["responses"]["400.malformed_request.malformed_json.invalid_body.body_too_deep.invalid_parameter.invalid_header"];
             401: components["responses"]["401.unauthenticated.token_expired.token_revoked"];
-            403: components["responses"]["403.forbidden.token_scope_too_narrow"];
+            403: components["responses"]["403.forbidden.token_scope_too_narrow.csrf_refused"];
             404: components["responses"]["404.not_found"];
             408: components["responses"]["408.request_timeout"];
             412: components["responses"]["412.stale_version"];
@@ -14398,7 +15127,7 @@ export interface operations {
             };
             400: components["responses"]["400.malformed_request.invalid_parameter.invalid_header"];
             401: components["responses"]["401.unauthenticated.token_expired.token_revoked"];
-            403: components["responses"]["403.forbidden.token_scope_too_narrow"];
+            403: components["responses"]["403.forbidden.token_scope_too_narrow.csrf_refused"];
             404: components["responses"]["404.not_found"];
             408: components["responses"]["408.request_timeout"];
             409: components["responses"]["409.still_in_use"];
@@ -14443,7 +15172,7 @@ export interface operations {
             };
             400: components["responses"]["400.malformed_request.invalid_parameter.invalid_header.idempotency_key_missing"];
             401: components["responses"]["401.unauthenticated.token_expired.token_revoked"];
-            403: components["responses"]["403.forbidden.token_scope_too_narrow"];
+            403: components["responses"]["403.forbidden.token_scope_too_narrow.csrf_refused"];
             404: components["responses"]["404.not_found"];
             408: components["responses"]["408.request_timeout"];
             409: components["responses"]["409.state_conflict.request_in_flight"];
@@ -14535,7 +15264,7 @@ export interface operations {
             };
             400: components["responses"]["400.malformed_request.malformed_json.invalid_body.body_too_deep.invalid_parameter.invalid_header.idempotency_key_missing"];
             401: components["responses"]["401.unauthenticated.token_expired.token_revoked"];
-            403: components["responses"]["403.forbidden.token_scope_too_narrow"];
+            403: components["responses"]["403.forbidden.token_scope_too_narrow.csrf_refused"];
             404: components["responses"]["404.not_found"];
             408: components["responses"]["408.request_timeout"];
             409: components["responses"]["409.name_taken.state_conflict.request_in_flight"];
@@ -14581,7 +15310,7 @@ export interface operations {
             };
             400: components["responses"]["400.malformed_request.invalid_parameter.invalid_header.idempotency_key_missing"];
             401: components["responses"]["401.unauthenticated.token_expired.token_revoked"];
-            403: components["responses"]["403.forbidden.token_scope_too_narrow"];
+            403: components["responses"]["403.forbidden.token_scope_too_narrow.csrf_refused"];
             404: components["responses"]["404.not_found"];
             408: components["responses"]["408.request_timeout"];
             409: components["responses"]["409.state_conflict.request_in_flight"];
@@ -14719,7 +15448,7 @@ export interface operations {
             };
             400: components["responses"]["400.malformed_request.malformed_json.invalid_body.body_too_deep.invalid_parameter.invalid_header.idempotency_key_missing"];
             401: components["responses"]["401.unauthenticated.token_expired.token_revoked"];
-            403: components["responses"]["403.forbidden.token_scope_too_narrow"];
+            403: components["responses"]["403.forbidden.token_scope_too_narrow.csrf_refused"];
             404: components["responses"]["404.not_found"];
             408: components["responses"]["408.request_timeout"];
             409: components["responses"]["409.state_conflict.request_in_flight.quota_exceeded.queue_missing"];
@@ -14804,7 +15533,7 @@ export interface operations {
             };
             400: components["responses"]["400.malformed_request.malformed_json.invalid_body.body_too_deep.invalid_parameter.invalid_header.idempotency_key_missing"];
             401: components["responses"]["401.unauthenticated.token_expired.token_revoked"];
-            403: components["responses"]["403.forbidden.token_scope_too_narrow"];
+            403: components["responses"]["403.forbidden.token_scope_too_narrow.csrf_refused"];
             408: components["responses"]["408.request_timeout"];
             409: components["responses"]["409.name_taken.request_in_flight"];
             413: components["responses"]["413.body_too_large"];
@@ -14886,7 +15615,7 @@ export interface operations {
             };
             400: components["responses"]["400.malformed_request.invalid_parameter.invalid_header"];
             401: components["responses"]["401.unauthenticated.token_expired.token_revoked"];
-            403: components["responses"]["403.forbidden.token_scope_too_narrow"];
+            403: components["responses"]["403.forbidden.token_scope_too_narrow.csrf_refused"];
             404: components["responses"]["404.not_found"];
             408: components["responses"]["408.request_timeout"];
             409: components["responses"]["409.still_in_use"];
@@ -14934,7 +15663,7 @@ export interface operations {
             };
             400: components["responses"]["400.malformed_request.malformed_json.invalid_body.body_too_deep.invalid_parameter.invalid_header"];
             401: components["responses"]["401.unauthenticated.token_expired.token_revoked"];
-            403: components["responses"]["403.forbidden.token_scope_too_narrow"];
+            403: components["responses"]["403.forbidden.token_scope_too_narrow.csrf_refused"];
             404: components["responses"]["404.not_found"];
             408: components["responses"]["408.request_timeout"];
             412: components["responses"]["412.stale_version"];
@@ -15024,7 +15753,7 @@ export interface operations {
             };
             400: components["responses"]["400.malformed_request.malformed_json.invalid_body.body_too_deep.invalid_parameter.invalid_header"];
             401: components["responses"]["401.unauthenticated.token_expired.token_revoked"];
-            403: components["responses"]["403.forbidden.token_scope_too_narrow"];
+            403: components["responses"]["403.forbidden.token_scope_too_narrow.csrf_refused"];
             404: components["responses"]["404.not_found"];
             408: components["responses"]["408.request_timeout"];
             409: components["responses"]["409.still_in_use"];
@@ -15065,7 +15794,7 @@ export interface operations {
             };
             400: components["responses"]["400.malformed_request.invalid_parameter.invalid_header"];
             401: components["responses"]["401.unauthenticated.token_expired.token_revoked"];
-            403: components["responses"]["403.forbidden.token_scope_too_narrow"];
+            403: components["responses"]["403.forbidden.token_scope_too_narrow.csrf_refused"];
             404: components["responses"]["404.not_found"];
             408: components["responses"]["408.request_timeout"];
             409: components["responses"]["409.still_in_use"];
@@ -15147,7 +15876,7 @@ export interface operations {
             };
             400: components["responses"]["400.malformed_request.invalid_parameter.invalid_header"];
             401: components["responses"]["401.unauthenticated.token_expired.token_revoked"];
-            403: components["responses"]["403.forbidden.token_scope_too_narrow"];
+            403: components["responses"]["403.forbidden.token_scope_too_narrow.csrf_refused"];
             404: components["responses"]["404.not_found"];
             408: components["responses"]["408.request_timeout"];
             409: components["responses"]["409.last_admin"];
@@ -15158,6 +15887,179 @@ export interface operations {
             431: components["responses"]["431.headers_too_large"];
             500: components["responses"]["500.internal"];
             503: components["responses"]["503.store_unavailable.outcome_unknown"];
+        };
+    };
+    session_show: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SessionView"];
+                };
+            };
+            400: components["responses"]["400.malformed_request.invalid_parameter.invalid_header"];
+            401: components["responses"]["401.unauthenticated.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden"];
+            404: components["responses"]["404.not_found"];
+            408: components["responses"]["408.request_timeout"];
+            413: components["responses"]["413.body_too_large"];
+            414: components["responses"]["414.uri_too_long"];
+            429: components["responses"]["429.rate_limited"];
+            431: components["responses"]["431.headers_too_large"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.store_unavailable"];
+        };
+    };
+    session_create: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SessionCreateBody"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SessionView"];
+                };
+            };
+            400: components["responses"]["400.malformed_request.malformed_json.invalid_body.body_too_deep.invalid_parameter.invalid_header"];
+            401: components["responses"]["401.unauthenticated.token_expired.token_revoked"];
+            403: components["responses"]["403.csrf_refused"];
+            408: components["responses"]["408.request_timeout"];
+            413: components["responses"]["413.body_too_large"];
+            414: components["responses"]["414.uri_too_long"];
+            415: components["responses"]["415.unsupported_media_type"];
+            429: components["responses"]["429.rate_limited"];
+            431: components["responses"]["431.headers_too_large"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.store_unavailable.outcome_unknown"];
+        };
+    };
+    session_delete: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done; there is nothing to say. */
+            204: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["400.malformed_request.invalid_parameter.invalid_header"];
+            401: components["responses"]["401.unauthenticated.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden.token_scope_too_narrow.csrf_refused"];
+            404: components["responses"]["404.not_found"];
+            408: components["responses"]["408.request_timeout"];
+            413: components["responses"]["413.body_too_large"];
+            414: components["responses"]["414.uri_too_long"];
+            429: components["responses"]["429.rate_limited"];
+            431: components["responses"]["431.headers_too_large"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.store_unavailable.outcome_unknown"];
+        };
+    };
+    session_oidc_start: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["OidcStartBody"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OidcStartView"];
+                };
+            };
+            400: components["responses"]["400.malformed_request.malformed_json.invalid_body.body_too_deep.invalid_parameter.invalid_header"];
+            403: components["responses"]["403.csrf_refused"];
+            404: components["responses"]["404.not_found"];
+            408: components["responses"]["408.request_timeout"];
+            413: components["responses"]["413.body_too_large"];
+            414: components["responses"]["414.uri_too_long"];
+            415: components["responses"]["415.unsupported_media_type"];
+            429: components["responses"]["429.rate_limited"];
+            431: components["responses"]["431.headers_too_large"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.store_unavailable.sign_in_unavailable"];
+        };
+    };
+    sign_in_show: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SignInView"];
+                };
+            };
+            400: components["responses"]["400.malformed_request.invalid_parameter.invalid_header"];
+            408: components["responses"]["408.request_timeout"];
+            413: components["responses"]["413.body_too_large"];
+            414: components["responses"]["414.uri_too_long"];
+            429: components["responses"]["429.rate_limited"];
+            431: components["responses"]["431.headers_too_large"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.store_unavailable"];
         };
     };
     sku_list: {
@@ -15231,7 +16133,7 @@ export interface operations {
             };
             400: components["responses"]["400.malformed_request.malformed_json.invalid_body.body_too_deep.invalid_parameter.invalid_header.idempotency_key_missing"];
             401: components["responses"]["401.unauthenticated.token_expired.token_revoked"];
-            403: components["responses"]["403.forbidden.token_scope_too_narrow"];
+            403: components["responses"]["403.forbidden.token_scope_too_narrow.csrf_refused"];
             408: components["responses"]["408.request_timeout"];
             409: components["responses"]["409.name_taken.request_in_flight"];
             413: components["responses"]["413.body_too_large"];
@@ -15313,7 +16215,7 @@ export interface operations {
             };
             400: components["responses"]["400.malformed_request.invalid_parameter.invalid_header"];
             401: components["responses"]["401.unauthenticated.token_expired.token_revoked"];
-            403: components["responses"]["403.forbidden.token_scope_too_narrow"];
+            403: components["responses"]["403.forbidden.token_scope_too_narrow.csrf_refused"];
             404: components["responses"]["404.not_found"];
             408: components["responses"]["408.request_timeout"];
             409: components["responses"]["409.still_in_use"];
@@ -15361,7 +16263,7 @@ export interface operations {
             };
             400: components["responses"]["400.malformed_request.malformed_json.invalid_body.body_too_deep.invalid_parameter.invalid_header"];
             401: components["responses"]["401.unauthenticated.token_expired.token_revoked"];
-            403: components["responses"]["403.forbidden.token_scope_too_narrow"];
+            403: components["responses"]["403.forbidden.token_scope_too_narrow.csrf_refused"];
             404: components["responses"]["404.not_found"];
             408: components["responses"]["408.request_timeout"];
             412: components["responses"]["412.stale_version"];
@@ -15447,7 +16349,7 @@ export interface operations {
             };
             400: components["responses"]["400.malformed_request.malformed_json.invalid_body.body_too_deep.invalid_parameter.invalid_header.idempotency_key_missing"];
             401: components["responses"]["401.unauthenticated.token_expired.token_revoked"];
-            403: components["responses"]["403.forbidden.token_scope_too_narrow"];
+            403: components["responses"]["403.forbidden.token_scope_too_narrow.csrf_refused"];
             408: components["responses"]["408.request_timeout"];
             409: components["responses"]["409.name_taken.request_in_flight"];
             413: components["responses"]["413.body_too_large"];
@@ -15536,7 +16438,7 @@ export interface operations {
             };
             400: components["responses"]["400.malformed_request.malformed_json.invalid_body.body_too_deep.invalid_parameter.invalid_header"];
             401: components["responses"]["401.unauthenticated.token_expired.token_revoked"];
-            403: components["responses"]["403.forbidden.token_scope_too_narrow"];
+            403: components["responses"]["403.forbidden.token_scope_too_narrow.csrf_refused"];
             404: components["responses"]["404.not_found"];
             408: components["responses"]["408.request_timeout"];
             412: components["responses"]["412.stale_version"];
@@ -15619,7 +16521,7 @@ export interface operations {
             };
             400: components["responses"]["400.malformed_request.invalid_parameter.invalid_header"];
             401: components["responses"]["401.unauthenticated.token_expired.token_revoked"];
-            403: components["responses"]["403.forbidden.token_scope_too_narrow"];
+            403: components["responses"]["403.forbidden.token_scope_too_narrow.csrf_refused"];
             404: components["responses"]["404.not_found"];
             408: components["responses"]["408.request_timeout"];
             412: components["responses"]["412.stale_version"];
@@ -15777,7 +16679,7 @@ export interface operations {
             };
             400: components["responses"]["400.malformed_request.malformed_json.invalid_body.body_too_deep.invalid_parameter.invalid_header.idempotency_key_missing"];
             401: components["responses"]["401.unauthenticated.token_expired.token_revoked"];
-            403: components["responses"]["403.forbidden.token_scope_too_narrow"];
+            403: components["responses"]["403.forbidden.token_scope_too_narrow.csrf_refused"];
             408: components["responses"]["408.request_timeout"];
             409: components["responses"]["409.name_taken.request_in_flight"];
             413: components["responses"]["413.body_too_large"];
@@ -15862,7 +16764,7 @@ export interface operations {
             };
             400: components["responses"]["400.malformed_request.invalid_parameter.invalid_header"];
             401: components["responses"]["401.unauthenticated.token_expired.token_revoked"];
-            403: components["responses"]["403.forbidden.token_scope_too_narrow"];
+            403: components["responses"]["403.forbidden.token_scope_too_narrow.csrf_refused"];
             404: components["responses"]["404.not_found"];
             408: components["responses"]["408.request_timeout"];
             409: components["responses"]["409.state_conflict"];
@@ -15910,7 +16812,7 @@ export interface operations {
             };
             400: components["responses"]["400.malformed_request.malformed_json.invalid_body.body_too_deep.invalid_parameter.invalid_header"];
             401: components["responses"]["401.unauthenticated.token_expired.token_revoked"];
-            403: components["responses"]["403.forbidden.token_scope_too_narrow"];
+            403: components["responses"]["403.forbidden.token_scope_too_narrow.csrf_refused"];
             404: components["responses"]["404.not_found"];
             408: components["responses"]["408.request_timeout"];
             409: components["responses"]["409.state_conflict"];
@@ -16003,7 +16905,7 @@ export interface operations {
             };
             400: components["responses"]["400.malformed_request.malformed_json.invalid_body.body_too_deep.invalid_parameter.invalid_header.idempotency_key_missing"];
             401: components["responses"]["401.unauthenticated.token_expired.token_revoked"];
-            403: components["responses"]["403.forbidden.token_scope_too_narrow"];
+            403: components["responses"]["403.forbidden.token_scope_too_narrow.csrf_refused"];
             404: components["responses"]["404.not_found"];
             408: components["responses"]["408.request_timeout"];
             409: components["responses"]["409.name_taken.state_conflict.request_in_flight"];
@@ -16095,7 +16997,7 @@ export interface operations {
             };
             400: components["responses"]["400.malformed_request.malformed_json.invalid_body.body_too_deep.invalid_parameter.invalid_header.idempotency_key_missing"];
             401: components["responses"]["401.unauthenticated.token_expired.token_revoked"];
-            403: components["responses"]["403.forbidden.token_scope_too_narrow"];
+            403: components["responses"]["403.forbidden.token_scope_too_narrow.csrf_refused"];
             404: components["responses"]["404.not_found"];
             408: components["responses"]["408.request_timeout"];
             409: components["responses"]["409.name_taken.state_conflict.request_in_flight"];
@@ -16141,7 +17043,7 @@ export interface operations {
             };
             400: components["responses"]["400.malformed_request.invalid_parameter.invalid_header.idempotency_key_missing"];
             401: components["responses"]["401.unauthenticated.token_expired.token_revoked"];
-            403: components["responses"]["403.forbidden.token_scope_too_narrow"];
+            403: components["responses"]["403.forbidden.token_scope_too_narrow.csrf_refused"];
             404: components["responses"]["404.not_found"];
             408: components["responses"]["408.request_timeout"];
             409: components["responses"]["409.state_conflict.request_in_flight"];
@@ -16233,7 +17135,7 @@ export interface operations {
             };
             400: components["responses"]["400.malformed_request.malformed_json.invalid_body.body_too_deep.invalid_parameter.invalid_header.idempotency_key_missing"];
             401: components["responses"]["401.unauthenticated.token_expired.token_revoked"];
-            403: components["responses"]["403.forbidden.token_scope_too_narrow"];
+            403: components["responses"]["403.forbidden.token_scope_too_narrow.csrf_refused"];
             404: components["responses"]["404.not_found"];
             408: components["responses"]["408.request_timeout"];
             409: components["responses"]["409.name_taken.state_conflict.request_in_flight"];
@@ -16279,7 +17181,7 @@ export interface operations {
             };
             400: components["responses"]["400.malformed_request.invalid_parameter.invalid_header.idempotency_key_missing"];
             401: components["responses"]["401.unauthenticated.token_expired.token_revoked"];
-            403: components["responses"]["403.forbidden.token_scope_too_narrow"];
+            403: components["responses"]["403.forbidden.token_scope_too_narrow.csrf_refused"];
             404: components["responses"]["404.not_found"];
             408: components["responses"]["408.request_timeout"];
             409: components["responses"]["409.state_conflict.request_in_flight"];
@@ -16287,6 +17189,98 @@ export interface operations {
             413: components["responses"]["413.body_too_large"];
             414: components["responses"]["414.uri_too_long"];
             422: components["responses"]["422.idempotency_key_reused"];
+            429: components["responses"]["429.rate_limited"];
+            431: components["responses"]["431.headers_too_large"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.store_unavailable.outcome_unknown"];
+        };
+    };
+    webhook_list: {
+        parameters: {
+            query?: {
+                /** @description How many items at most; 50 when absent. */
+                page_size?: components["schemas"]["PageSize"];
+                /** @description Where to go on. */
+                page_token?: components["schemas"]["PageToken"];
+            };
+            header?: never;
+            path: {
+                /** @description The tenant. */
+                tenant_id: components["schemas"]["TenantId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    Link: components["headers"]["Link"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookViewPage"];
+                };
+            };
+            400: components["responses"]["400.malformed_request.invalid_parameter.invalid_header.invalid_page_token"];
+            401: components["responses"]["401.unauthenticated.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden"];
+            404: components["responses"]["404.not_found"];
+            408: components["responses"]["408.request_timeout"];
+            413: components["responses"]["413.body_too_large"];
+            414: components["responses"]["414.uri_too_long"];
+            429: components["responses"]["429.rate_limited"];
+            431: components["responses"]["431.headers_too_large"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.store_unavailable"];
+        };
+    };
+    webhook_create: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description Names this wish: the same key for every retry, a new one for the next wish. The quotes are optional and not part of the key. */
+                "Idempotency-Key": components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /** @description The tenant. */
+                tenant_id: components["schemas"]["TenantId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["WebhookCreateBody"];
+            };
+        };
+        responses: {
+            /** @description Created; `Location` says where. */
+            201: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    Location: components["headers"]["Location"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookCreatedView"];
+                };
+            };
+            400: components["responses"]["400.malformed_request.malformed_json.invalid_body.body_too_deep.invalid_parameter.invalid_header.idempotency_key_missing"];
+            401: components["responses"]["401.unauthenticated.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden.token_scope_too_narrow.csrf_refused"];
+            404: components["responses"]["404.not_found"];
+            408: components["responses"]["408.request_timeout"];
+            409: components["responses"]["409.state_conflict.request_in_flight"];
+            413: components["responses"]["413.body_too_large"];
+            414: components["responses"]["414.uri_too_long"];
+            415: components["responses"]["415.unsupported_media_type"];
+            422: components["responses"]["422.idempotency_key_reused.unknown_reference.webhook_refused"];
             429: components["responses"]["429.rate_limited"];
             431: components["responses"]["431.headers_too_large"];
             500: components["responses"]["500.internal"];
@@ -16364,7 +17358,7 @@ export interface operations {
             };
             400: components["responses"]["400.malformed_request.malformed_json.invalid_body.body_too_deep.invalid_parameter.invalid_header.idempotency_key_missing"];
             401: components["responses"]["401.unauthenticated.token_expired.token_revoked"];
-            403: components["responses"]["403.forbidden.token_scope_too_narrow"];
+            403: components["responses"]["403.forbidden.token_scope_too_narrow.csrf_refused"];
             408: components["responses"]["408.request_timeout"];
             409: components["responses"]["409.request_in_flight"];
             413: components["responses"]["413.body_too_large"];
@@ -16446,12 +17440,407 @@ export interface operations {
             };
             400: components["responses"]["400.malformed_request.invalid_parameter.invalid_header"];
             401: components["responses"]["401.unauthenticated.token_expired.token_revoked"];
-            403: components["responses"]["403.forbidden.token_scope_too_narrow"];
+            403: components["responses"]["403.forbidden.token_scope_too_narrow.csrf_refused"];
             404: components["responses"]["404.not_found"];
             408: components["responses"]["408.request_timeout"];
             412: components["responses"]["412.stale_version"];
             413: components["responses"]["413.body_too_large"];
             414: components["responses"]["414.uri_too_long"];
+            429: components["responses"]["429.rate_limited"];
+            431: components["responses"]["431.headers_too_large"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.store_unavailable.outcome_unknown"];
+        };
+    };
+    webhook_show: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Versions that the reader has already: 304 while the object is at one of them. */
+                "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+            };
+            path: {
+                /** @description The webhook. */
+                webhook_id: components["schemas"]["WebhookId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookView"];
+                };
+            };
+            304: components["responses"]["304"];
+            400: components["responses"]["400.malformed_request.invalid_parameter.invalid_header"];
+            401: components["responses"]["401.unauthenticated.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden"];
+            404: components["responses"]["404.not_found"];
+            408: components["responses"]["408.request_timeout"];
+            413: components["responses"]["413.body_too_large"];
+            414: components["responses"]["414.uri_too_long"];
+            429: components["responses"]["429.rate_limited"];
+            431: components["responses"]["431.headers_too_large"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.store_unavailable"];
+        };
+    };
+    webhook_delete: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Do this only if the object is still at this version. */
+                "If-Match"?: components["parameters"]["IfMatchOptional"];
+            };
+            path: {
+                /** @description The webhook. */
+                webhook_id: components["schemas"]["WebhookId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done; there is nothing to say. */
+            204: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["400.malformed_request.invalid_parameter.invalid_header"];
+            401: components["responses"]["401.unauthenticated.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden.token_scope_too_narrow.csrf_refused"];
+            404: components["responses"]["404.not_found"];
+            408: components["responses"]["408.request_timeout"];
+            412: components["responses"]["412.stale_version"];
+            413: components["responses"]["413.body_too_large"];
+            414: components["responses"]["414.uri_too_long"];
+            429: components["responses"]["429.rate_limited"];
+            431: components["responses"]["431.headers_too_large"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.store_unavailable.outcome_unknown"];
+        };
+    };
+    webhook_update: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The version that was read, as its `ETag` gave it. */
+                "If-Match": components["parameters"]["IfMatchRequired"];
+            };
+            path: {
+                /** @description The webhook. */
+                webhook_id: components["schemas"]["WebhookId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["WebhookUpdateBody"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookView"];
+                };
+            };
+            400: components["responses"]["400.malformed_request.malformed_json.invalid_body.body_too_deep.invalid_parameter.invalid_header"];
+            401: components["responses"]["401.unauthenticated.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden.token_scope_too_narrow.csrf_refused"];
+            404: components["responses"]["404.not_found"];
+            408: components["responses"]["408.request_timeout"];
+            412: components["responses"]["412.stale_version"];
+            413: components["responses"]["413.body_too_large"];
+            414: components["responses"]["414.uri_too_long"];
+            415: components["responses"]["415.unsupported_media_type"];
+            422: components["responses"]["422.webhook_refused"];
+            428: components["responses"]["428.version_required"];
+            429: components["responses"]["429.rate_limited"];
+            431: components["responses"]["431.headers_too_large"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.store_unavailable.outcome_unknown"];
+        };
+    };
+    webhook_delivery_list: {
+        parameters: {
+            query?: {
+                /** @description How many items at most; 50 when absent. */
+                page_size?: components["schemas"]["PageSize"];
+                /** @description Where to go on. */
+                page_token?: components["schemas"]["PageToken"];
+                /** @description Only those that stand like this. */
+                state?: components["schemas"]["DeliveryState"];
+            };
+            header?: never;
+            path: {
+                /** @description The webhook. */
+                webhook_id: components["schemas"]["WebhookId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    Link: components["headers"]["Link"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookDeliveryViewPage"];
+                };
+            };
+            400: components["responses"]["400.malformed_request.invalid_parameter.invalid_header.invalid_page_token"];
+            401: components["responses"]["401.unauthenticated.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden"];
+            404: components["responses"]["404.not_found"];
+            408: components["responses"]["408.request_timeout"];
+            413: components["responses"]["413.body_too_large"];
+            414: components["responses"]["414.uri_too_long"];
+            429: components["responses"]["429.rate_limited"];
+            431: components["responses"]["431.headers_too_large"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.store_unavailable"];
+        };
+    };
+    webhook_delivery_show: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The delivery. */
+                delivery_id: components["schemas"]["WebhookDeliveryId"];
+                /** @description The webhook. */
+                webhook_id: components["schemas"]["WebhookId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookDeliveryDetailView"];
+                };
+            };
+            400: components["responses"]["400.malformed_request.invalid_parameter.invalid_header"];
+            401: components["responses"]["401.unauthenticated.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden"];
+            404: components["responses"]["404.not_found"];
+            408: components["responses"]["408.request_timeout"];
+            413: components["responses"]["413.body_too_large"];
+            414: components["responses"]["414.uri_too_long"];
+            429: components["responses"]["429.rate_limited"];
+            431: components["responses"]["431.headers_too_large"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.store_unavailable"];
+        };
+    };
+    webhook_delivery_replay: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description Names this wish: the same key for every retry, a new one for the next wish. The quotes are optional and not part of the key. */
+                "Idempotency-Key": components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /** @description The delivery. */
+                delivery_id: components["schemas"]["WebhookDeliveryId"];
+                /** @description The webhook. */
+                webhook_id: components["schemas"]["WebhookId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookDeliveryView"];
+                };
+            };
+            400: components["responses"]["400.malformed_request.invalid_parameter.invalid_header.idempotency_key_missing"];
+            401: components["responses"]["401.unauthenticated.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden.token_scope_too_narrow.csrf_refused"];
+            404: components["responses"]["404.not_found"];
+            408: components["responses"]["408.request_timeout"];
+            409: components["responses"]["409.state_conflict.request_in_flight"];
+            413: components["responses"]["413.body_too_large"];
+            414: components["responses"]["414.uri_too_long"];
+            422: components["responses"]["422.idempotency_key_reused"];
+            429: components["responses"]["429.rate_limited"];
+            431: components["responses"]["431.headers_too_large"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.store_unavailable.outcome_unknown"];
+        };
+    };
+    webhook_replay: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description Names this wish: the same key for every retry, a new one for the next wish. The quotes are optional and not part of the key. */
+                "Idempotency-Key": components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /** @description The webhook. */
+                webhook_id: components["schemas"]["WebhookId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["WebhookReplayBody"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookView"];
+                };
+            };
+            400: components["responses"]["400.malformed_request.malformed_json.invalid_body.body_too_deep.invalid_parameter.invalid_header.idempotency_key_missing"];
+            401: components["responses"]["401.unauthenticated.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden.token_scope_too_narrow.csrf_refused"];
+            404: components["responses"]["404.not_found"];
+            408: components["responses"]["408.request_timeout"];
+            409: components["responses"]["409.state_conflict.request_in_flight"];
+            413: components["responses"]["413.body_too_large"];
+            414: components["responses"]["414.uri_too_long"];
+            415: components["responses"]["415.unsupported_media_type"];
+            422: components["responses"]["422.idempotency_key_reused"];
+            429: components["responses"]["429.rate_limited"];
+            431: components["responses"]["431.headers_too_large"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.store_unavailable.outcome_unknown"];
+        };
+    };
+    webhook_rotate_secret: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description Names this wish: the same key for every retry, a new one for the next wish. The quotes are optional and not part of the key. */
+                "Idempotency-Key": components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /** @description The webhook. */
+                webhook_id: components["schemas"]["WebhookId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["WebhookRotateBody"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookCreatedView"];
+                };
+            };
+            400: components["responses"]["400.malformed_request.malformed_json.invalid_body.body_too_deep.invalid_parameter.invalid_header.idempotency_key_missing"];
+            401: components["responses"]["401.unauthenticated.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden.token_scope_too_narrow.csrf_refused"];
+            404: components["responses"]["404.not_found"];
+            408: components["responses"]["408.request_timeout"];
+            409: components["responses"]["409.request_in_flight"];
+            413: components["responses"]["413.body_too_large"];
+            414: components["responses"]["414.uri_too_long"];
+            415: components["responses"]["415.unsupported_media_type"];
+            422: components["responses"]["422.idempotency_key_reused"];
+            429: components["responses"]["429.rate_limited"];
+            431: components["responses"]["431.headers_too_large"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.store_unavailable.outcome_unknown"];
+        };
+    };
+    webhook_test: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description Names this wish: the same key for every retry, a new one for the next wish. The quotes are optional and not part of the key. */
+                "Idempotency-Key": components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /** @description The webhook. */
+                webhook_id: components["schemas"]["WebhookId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookDeliveryView"];
+                };
+            };
+            400: components["responses"]["400.malformed_request.invalid_parameter.invalid_header.idempotency_key_missing"];
+            401: components["responses"]["401.unauthenticated.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden.token_scope_too_narrow.csrf_refused"];
+            404: components["responses"]["404.not_found"];
+            408: components["responses"]["408.request_timeout"];
+            409: components["responses"]["409.state_conflict.request_in_flight"];
+            413: components["responses"]["413.body_too_large"];
+            414: components["responses"]["414.uri_too_long"];
+            422: components["responses"]["422.idempotency_key_reused"];
             429: components["responses"]["429.rate_limited"];
             431: components["responses"]["431.headers_too_large"];
             500: components["responses"]["500.internal"];
@@ -16565,7 +17954,7 @@ export interface operations {
             };
             400: components["responses"]["400.malformed_request.invalid_parameter.invalid_header.idempotency_key_missing"];
             401: components["responses"]["401.unauthenticated.token_expired.token_revoked"];
-            403: components["responses"]["403.forbidden.token_scope_too_narrow"];
+            403: components["responses"]["403.forbidden.token_scope_too_narrow.csrf_refused"];
             404: components["responses"]["404.not_found"];
             408: components["responses"]["408.request_timeout"];
             409: components["responses"]["409.state_conflict.request_in_flight"];
@@ -16650,7 +18039,7 @@ export interface operations {
             };
             400: components["responses"]["400.malformed_request.malformed_json.invalid_body.body_too_deep.invalid_parameter.invalid_header"];
             401: components["responses"]["401.unauthenticated.token_expired.token_revoked"];
-            403: components["responses"]["403.forbidden.token_scope_too_narrow"];
+            403: components["responses"]["403.forbidden.token_scope_too_narrow.csrf_refused"];
             404: components["responses"]["404.not_found"];
             408: components["responses"]["408.request_timeout"];
             409: components["responses"]["409.state_conflict"];

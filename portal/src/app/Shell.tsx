@@ -11,7 +11,7 @@ import { strings } from '../strings';
 import { useSeconds } from '../ui/clock';
 import { Select } from '../ui/controls';
 import { sentence } from '../ui/format';
-import { ChartIcon, ChipIcon, HomeIcon, KeyIcon, MenuIcon, PeopleIcon, QueueIcon, RocketIcon, SunIcon, TokenIcon, ToneMark, UserIcon } from '../ui/icons';
+import { ChartIcon, ChipIcon, HomeIcon, HookIcon, KeyIcon, MenuIcon, PeopleIcon, QueueIcon, RocketIcon, SunIcon, TokenIcon, ToneMark, UserIcon } from '../ui/icons';
 import { Drawer, MenuButton, tell, Toasts } from '../ui/overlays';
 import { Loading } from '../ui/states';
 import { useScope } from './scope';
@@ -66,6 +66,9 @@ function Sidebar({ onGo }: { onGo?: () => void }) {
               </NavItem>
               <NavItem to={`/tenants/${current.tenant.id}/members`} icon={<PeopleIcon />} onGo={onGo}>
                 {words.nav.members}
+              </NavItem>
+              <NavItem to={`/tenants/${current.tenant.id}/webhooks`} icon={<HookIcon />} onGo={onGo}>
+                {words.nav.webhooks}
               </NavItem>
             </ul>
           </div>
@@ -173,7 +176,7 @@ function AccountMenu() {
   const navigate = useNavigate();
   const leave = async (): Promise<void> => {
     try {
-      await signOut(session.csrf_token);
+      await signOut();
       queries.clear();
       await navigate('/sign-in');
     } catch (cause) {

@@ -81,7 +81,7 @@ export function Component() {
             </Button>
           </form>
         )}
-        {error instanceof Refusal && error.signedOut ? (
+        {error instanceof Refusal && (error.signedOut || error.problem?.code === 'invalid_body') ? (
           <Note tone="bad" title={words.refused}>
             <p>{words.refusedDetail}</p>
           </Note>

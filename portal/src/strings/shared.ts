@@ -76,6 +76,7 @@ export const shared = {
     usage: 'Usage and quota',
     sshKeys: 'SSH keys',
     members: 'Members',
+    webhooks: 'Webhooks',
     tokens: 'Tokens',
     operator: 'Platform',
   },

@@ -42,6 +42,7 @@ export const QueueIcon = icon(<path d="M2.5 4h8m-8 4h8m-8 4h5m4-6.5v6m0 0 2-2m-2
 export const ChartIcon = icon(<path d="M2.5 13.5h11M4.5 13.5v-5m3.5 5v-9m3.5 9v-6" />);
 export const KeyIcon = icon(<path d="M6 12.5a2.5 2.5 0 1 0 0-5 2.5 2.5 0 0 0 0 5Zm1.8-4.3L13 3m-2 2 1.5 1.5" />);
 export const PeopleIcon = icon(<path d="M6 8a2.3 2.3 0 1 0 0-4.6A2.3 2.3 0 0 0 6 8Zm-4 5c.4-2 2-3 4-3s3.6 1 4 3m.5-5.2a2 2 0 1 0-.8-3.7M14 12.5c-.3-1.5-1-2.3-2.3-2.7" />);
+export const HookIcon = icon(<path d="M5.5 2.5v7a3 3 0 0 0 6 0v-1m0 0-2 2m2-2 2 2M4 2.5h3" />);
 export const TokenIcon = icon(<path d="M2.5 5h11v6h-11zM5 8h.01M8 8h.01M11 8h.01" />);
 export const MapIcon = icon(<path d="M2.5 2.5h4v4h-4zm7 0h4v4h-4zm-7 7h4v4h-4zm7 0h4v4h-4z" />);
 export const DownIcon = icon(<path d="M8 2.5v8m0 0 3-3m-3 3-3-3M3 13.5h10" />);

@@ -43,7 +43,7 @@ function Add() {
 export function Component() {
   const people = useRead(operator.operators);
   const may = useMayAct();
-  const me = useSession().principal.id;
+  const me = useSession().who.principal.id;
   const columns: Column<Person>[] = [
     { id: 'name', title: words.name, value: (each) => each.name, render: (each) => (each.id === me ? `${each.name} (${words.you})` : each.name) },
     { id: 'role', title: words.role, value: (each) => (each.platform_role ? words.roles[each.platform_role] : undefined) },

@@ -15,7 +15,7 @@ type Override = Schemas['WipeOverrideView'];
 const tones = { requested: 'warn', approved: 'busy', rejected: 'idle', expired: 'idle', used: 'idle' } as const;
 
 function Decide({ each }: { each: Override }) {
-  const me = useSession().principal.id;
+  const me = useSession().who.principal.id;
   const may = useMayAct();
   if (!may || each.execution !== 'requested') return null;
   const path = { override_id: each.id };

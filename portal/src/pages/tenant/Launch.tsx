@@ -291,9 +291,9 @@ export function Component() {
 function sizeOnly(body: LaunchBody, gpus: number): LaunchBody {
   return {
     name: 'size',
-    sku_id: body.sku_id,
     region_id: body.region_id,
     gpu_count: gpus,
+    ...(body.sku_id ? { sku_id: body.sku_id } : {}),
     ...(body.placement ? { placement: body.placement } : {}),
   };
 }

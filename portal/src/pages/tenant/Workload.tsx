@@ -142,7 +142,8 @@ function Preemptions({ of }: { of: readonly Schemas['PreemptionView'][] }) {
           detail: (
             <Facts
               of={[
-                [words.forWhom, each.by_workload_id ? <code key="by">{each.by_workload_id}</code> : words.forNobody],
+                [words.forWhom, each.by_queue ?? words.forNobody],
+                [words.forWorkload, each.by_workload_id && <code key="by">{each.by_workload_id}</code>],
                 [words.notice, duration(each.notice_s)],
                 [words.grace, duration(each.grace_s)],
                 [words.stopAt, <Time key="stop" at={each.stop_at} />],

@@ -12,6 +12,8 @@ export const tenantRoutes: RouteObject[] = [
   { path: '/projects/:projectId/usage', lazy: () => import('./Usage') },
   { path: '/projects/:projectId/ssh-keys', lazy: () => import('./SshKeys') },
   { path: '/tenants/:tenantId/members', lazy: () => import('./Members') },
+  { path: '/tenants/:tenantId/webhooks', lazy: () => import('./Webhooks') },
+  { path: '/tenants/:tenantId/webhooks/:webhookId', lazy: () => import('./Webhook') },
   { path: '/tokens', lazy: () => import('./Tokens') },
   { path: '/settings', lazy: () => import('./Settings') },
 ];

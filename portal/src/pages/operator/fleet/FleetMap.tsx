@@ -23,6 +23,8 @@ interface FleetMapProps {
 function coloursOf(element: HTMLElement): Colours {
   const style = getComputedStyle(element);
   const probe = document.createElement('span');
+  // Where motion is reduced every property changes within a moment, and a colour that changes still reads as the one before.
+  probe.style.transition = 'none';
   element.append(probe);
   const resolve = (name: string): string => {
     probe.style.color = `var(${name})`;
