@@ -36,7 +36,11 @@ pub struct AllocationPath {
 /// A launch: of a SKU, or of whatever a hardware profile lets serve.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-#[schemars(extend("oneOf" = [{ "required": ["sku_id"] }, { "required": ["hardware_profile"] }]))]
+#[schemars(extend("allOf" = [
+    { "if": { "required": ["hardware_profile"] },
+      "then": { "properties": { "sku_id": false } },
+      "else": { "required": ["sku_id"] } }
+]))]
 pub struct AllocationLaunchBody {
     /// A name for it; need not be unique.
     pub name: Slug,

@@ -65,9 +65,10 @@ impl WebhookCreateBody {
     }
 }
 
-/// What changes about a webhook.
+/// What changes about a webhook. At least one field.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(extend("minProperties" = 1))]
 pub struct WebhookUpdateBody {
     /// Where events are sent.
     #[serde(default, deserialize_with = "not_null", skip_serializing_if = "Option::is_none")]

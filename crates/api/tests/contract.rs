@@ -61,8 +61,7 @@ fn openings(schema: &Value, pointer: &str, found: &mut Vec<String>) {
     for key in ["oneOf", "anyOf", "allOf"] {
         for (index, inner) in schema[key].as_array().into_iter().flatten().enumerate() {
             // A condition narrows the schema it stands in; it is not a schema of its own.
-            let only_requires = inner.as_object().is_some_and(|map| map.keys().all(|key| key == "required"));
-            if inner.get("if").is_none() && !(only_requires && map.contains_key("properties")) {
+            if inner.get("if").is_none() {
                 openings(inner, &format!("{pointer}/{key}/{index}"), found);
             }
         }

@@ -134,7 +134,7 @@ fn target(stage: &Stage, operation: &Operation, parameter: &str, whose: Whose, r
 /// The body of a request that should succeed for those who may.
 fn body_for(stage: &Stage, operation: &Operation, whose: Whose) -> Option<Value> {
     let world = &stage.fleet.world;
-    if let Some(body) = governed_body(world, operation, whose) {
+    if let Some(body) = governed_body(world, operation, whose).or_else(|| webhook_body(operation)) {
         return Some(body);
     }
     Some(match operation.id {
@@ -163,10 +163,6 @@ fn body_for(stage: &Stage, operation: &Operation, whose: Whose) -> Option<Value>
             let estate = if whose == Whose::Foreign { &world.umbrella } else { &world.acme };
             json!({"allocation_id": estate.allocation, "protocol": "tcp", "guest_port": 443})
         }
-        "webhook_create" | "platform_webhook_create" => json!({"url": WEBHOOK}),
-        "webhook_update" => json!({"enabled": false}),
-        "webhook_rotate_secret" => json!({}),
-        "webhook_replay" => json!({"after": 0}),
         "image_register" => signed_image(),
         "image_update" => json!({"is_default": true}),
         "image_key_add" => {
@@ -201,6 +197,17 @@ fn body_for(stage: &Stage, operation: &Operation, whose: Whose) -> Option<Value>
         "allocation_launch" | "allocation_plan" => {
             json!({"name": "job", "sku_id": world.sku, "gpu_count": 1, "region_id": world.region})
         }
+        _ => return None,
+    })
+}
+
+/// The body of a request about webhooks.
+fn webhook_body(operation: &Operation) -> Option<Value> {
+    Some(match operation.id {
+        "webhook_create" | "platform_webhook_create" => json!({"url": WEBHOOK}),
+        "webhook_update" => json!({"enabled": false}),
+        "webhook_rotate_secret" => json!({}),
+        "webhook_replay" => json!({"after": 0}),
         _ => return None,
     })
 }

@@ -3201,7 +3201,7 @@ export interface components {
             ssh_key_ids?: components["schemas"]["SshKeyId"][];
             /** @description What cloud-init is to do in the guest besides. Kept with the allocation, and shown only to those who may use the project. */
             user_data?: components["schemas"]["UserData"];
-        } & (unknown | unknown);
+        } & unknown;
         /** @description What the host last said about an allocation. */
         AllocationObserved: {
             /** @description The guest, as its host saw it last. */
@@ -4969,7 +4969,7 @@ export interface components {
             version: number;
         };
         /**
-         * @description Where a way in stands.
+         * @description It is inside what its owner set aside, and nobody else has the address and port. Nothing is opened by that alone.
          * @constant
          */
         IngressState: "accepted";
@@ -7711,7 +7711,7 @@ export interface components {
             /** @description For how long the secret before signs beside the new one, in seconds; a day when absent, not at all when 0. */
             previous_for_s?: components["schemas"]["PreviousSecretS"];
         };
-        /** @description What changes about a webhook. */
+        /** @description What changes about a webhook. At least one field. */
         WebhookUpdateBody: {
             /** @description What it is for. */
             description?: components["schemas"]["Note"];

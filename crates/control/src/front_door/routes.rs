@@ -30,12 +30,15 @@ pub(crate) struct Outcome {
     pub(crate) cookie: Option<String>,
 }
 
+type ForKnown = Box<dyn Fn(&mut Ctx<'_, '_>) -> Result<Outcome, Refusal> + Send + Sync>;
+type ForAnybody = Box<dyn Fn(&mut Stranger<'_, '_>) -> Result<Outcome, Refusal> + Send + Sync>;
+
 /// A use case with its input; may run several times.
 pub(crate) enum Run {
     /// For somebody who is known.
-    Known(Box<dyn Fn(&mut Ctx<'_, '_>) -> Result<Outcome, Refusal> + Send + Sync>),
+    Known(ForKnown),
     /// For anybody.
-    Anybody(Box<dyn Fn(&mut Stranger<'_, '_>) -> Result<Outcome, Refusal> + Send + Sync>),
+    Anybody(ForAnybody),
 }
 
 /// A request that was read.

@@ -1,5 +1,5 @@
 // Draws the part of the fleet map that is on the screen. Tiles and cells are put together as pixels in a typed array, from one small
-// picture for each kind of cell: sixteen thousand cells are then copied in some milliseconds, where as many drawing commands take a
+// picture for each kind of cell: sixteen thousand cells are then copied, where as many drawing commands take a
 // browser a second. Only headings, names and the mark of the focus are drawn with commands, on top. All of it is pure: it only
 // touches the array or the surface that it is given.
 import type { Tone } from '../../../ui/icons';

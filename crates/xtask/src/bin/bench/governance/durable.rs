@@ -46,7 +46,7 @@ use store::{
     preemptions::{self, PreemptionNew},
     projects, regions, skus, tenants,
     testing::Place,
-    workloads::{self, Entering, WorkloadNew, WorkloadRow},
+    workloads::{self, Entering, Recent, Returning, WorkloadNew, WorkloadRow},
 };
 
 const FLAVOR: &str = "cpus";
@@ -248,7 +248,7 @@ impl Durable {
         let (rows, versions) = (kept.len() as u64, kept.values().map(|row| row.version.unsigned_abs()).sum());
         let requeued = kept.values().map(|row| row.stops.unsigned_abs()).sum::<u64>();
         let expected = [rows, rows + requeued, outcome.admissions, self.told, rows, versions, self.told];
-        let found = self.db.read(|tx| COUNTS.iter().map(|sql| tx.query_one(*sql, &[])?.int(0)).collect());
+        let found = self.db.read(|tx| COUNTS.iter().map(|sql| tx.query_one(sql, &[])?.int(0)).collect());
         let found: Vec<i64> = found.map_err(said)?;
         let same = found.iter().map(|count| count.unsigned_abs()).eq(expected);
         if same { Ok(()) } else { Err(format!("expected {expected:?}, and the store has {found:?}")) }
@@ -297,6 +297,8 @@ impl Durable {
             gpu_count: i64::try_from(each).map_err(|_| "a size")?,
             if_unavailable: IfUnavailable::Queue,
             max_run_s: None,
+            hardware: None,
+            recent: Recent::default(),
             desired: Desired::Running,
             state: State::Queued,
             life: Life { state_since: now, wait: None, look: Some(now), faults: 0, last_fault: None },
@@ -414,10 +416,16 @@ impl Durable {
                 Happening::Stopped { item, due_s } => self.moved(*item, now, |kept| {
                     (kept.row.state, kept.row.due) = (State::Queued, due_s.map(due));
                     kept.row.stops += 1;
+                    kept.row.recent = once_more(&kept.row.recent, now);
                 }),
             }
         }
     }
+}
+
+// Stopped for somebody, once more than before.
+fn once_more(before: &Recent, now: Timestamp) -> Recent {
+    Recent { stops: before.stops + 1, since: before.since.or(Some(now)), displaced_by: None }
 }
 
 fn due(seconds: i64) -> Timestamp {
@@ -473,6 +481,7 @@ fn insert(tx: &mut Tx<'_>, stamp: &mut Stamp<'_>, row: &WorkloadRow) -> Result<(
         gpu_count: row.gpu_count,
         if_unavailable: row.if_unavailable,
         max_run_s: row.max_run_s,
+        hardware: None,
     };
     workloads::insert(tx, stamp, new)
 }
@@ -490,6 +499,7 @@ fn enter_admitted(tx: &mut Tx<'_>, stamp: &mut Stamp<'_>, admitted: &[Admitted])
         state: State::Admitted,
         flavor: Some(FLAVOR),
         borrowed_gpus: one.borrowed,
+        sku_id: None,
         reason: Some("placed"),
     };
     let moves: Vec<_> = admitted.iter().map(|one| (&one.row, entering(one))).collect();
@@ -537,12 +547,13 @@ impl Journal for Durable {
         }
         self.commit(now, move |tx, stamp| {
             over.iter().try_for_each(|id| preemptions::gone(tx, id, stamp.now))?;
-            let finished =
-                Entering { state: State::Finished, flavor: None, borrowed_gpus: 0, reason: Some("members_gone") };
+            let (state, reason) = (State::Finished, Some("members_gone"));
+            let finished = Entering { state, flavor: None, borrowed_gpus: 0, sku_id: None, reason };
             let moves: Vec<_> = ended.iter().map(|row| (row, finished)).collect();
             workloads::enter_all(tx, stamp, &moves)?;
             for (row, due) in &stopped {
-                workloads::requeue(tx, stamp, row, *due, Some("preempted"))?;
+                let recent = once_more(&row.recent, stamp.now);
+                workloads::requeue(tx, stamp, row, &Returning { due: *due, recent, reason: Some("preempted") })?;
             }
             came.iter().try_for_each(|row| insert(tx, stamp, row))
         })?;
