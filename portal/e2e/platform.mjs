@@ -18,12 +18,18 @@ const patienceMs = Number(process.env.PATIENCE_MS ?? '30000');
 
 const flags = ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync'];
 
+for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(1));
+
 /** Starts the program, and reads its address and the tokens from what it prints. */
 async function startProgram(dataDir, listen) {
   const child = spawn(program, ['dev', '--instant', '--listen', listen, '--agents-listen', '127.0.0.1:0', '--data-dir', dataDir, '--log', 'error', '--rate-limit-per-s', '10000'], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   const ended = new Promise((resolve) => child.once('exit', resolve));
+  // Whatever ends the tests ends the program, too.
+  const kill = () => child.kill('SIGKILL');
+  process.once('exit', kill);
+  child.once('exit', () => process.off('exit', kill));
   const tokens = {};
   let url;
   const ready = (async () => {
@@ -61,7 +67,10 @@ export async function startPlatform() {
   let running = await startProgram(dataDir, '127.0.0.1:0');
   const { url: apiUrl, tokens } = running;
   const front = process.env.PORTAL === 'preview' ? await startPreview(apiUrl) : undefined;
-  const browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium', args: flags });
+  const browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium', args: flags }).catch((error) => {
+    console.error(error);
+    process.exit(1);
+  });
   const url = front?.url ?? apiUrl;
 
   /** Asks the API as somebody with a token, for what a test needs to be there before. */
