@@ -65,7 +65,8 @@ fn a_token_for_reading_changes_nothing() {
         let operation = known.operation;
         let path = operation.path.replace("{tenant_id}", world.acme.tenant.as_str());
         let path = path.replace("{project_id}", world.acme.project.as_str());
-        if path.contains('{') || known.has_body {
+        // Whoever signed in may sign out.
+        if path.contains('{') || known.has_body || operation.id == "session_delete" {
             continue;
         }
         let mut request = Request::new(operation.method.as_str(), &path).bearer(&secret).key(&world.key());
