@@ -6,7 +6,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help dev test test-fast test-real check fmt bench soak
+.PHONY: help dev test test-fast test-real test-portal check fmt bench soak
 
 export PATH := $(CURDIR)/target/tools/bin:$(HOME)/.cargo/bin:$(PATH)
 
@@ -37,6 +37,12 @@ test-fast: ## Format, rules, and the crates that need no database: under a minut
 test-real: ## The tests on QEMU, libvirt, Open vSwitch and NVMe, with what they need; as root
 	@scripts/install-build-tools
 	@scripts/test-real
+
+test-portal: ## Whole journeys through the portal and every page of it, in Chromium
+	@scripts/install-build-tools
+	@scripts/portal build
+	@cargo build --locked --package cli --bin gpuaas
+	@scripts/portal browser-test
 
 check: ## Everything of `make test` that needs no test to run: format, rules, lints, licences
 	@scripts/install-test-tools
