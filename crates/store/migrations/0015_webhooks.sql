@@ -42,7 +42,7 @@ CREATE TABLE webhook_deliveries (
   -- The event's number, once it has one.
   event_seq BIGINT,
   state TEXT NOT NULL CHECK (state IN ('pending', 'delivered', 'failed', 'exhausted')),
-  attempts BIGINT NOT NULL CHECK (attempts >= 0),
+  attempts BIGINT NOT NULL,
   -- Attempts since it was last asked for.
   tries BIGINT NOT NULL CHECK (tries BETWEEN 0 AND attempts),
   next_us BIGINT,

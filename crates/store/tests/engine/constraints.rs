@@ -3,6 +3,7 @@
 
 mod governance;
 mod machines;
+mod outside;
 mod proofs;
 mod streams;
 mod workloads;
@@ -635,7 +636,7 @@ impl Case {
 fn cases() -> impl Iterator<Item = &'static Case> {
     let here = [CLAIMS, CLAIMS_MORE, SLOTS, SUPPLY, HOSTS, LAUNCHES, TENANCY];
     let elsewhere = [runtime_rules::CASES, proofs::CASES, streams::CASES, machines::CASES, governance::CASES];
-    let here = here.into_iter().chain([workloads::CASES]);
+    let here = here.into_iter().chain([workloads::CASES, outside::CASES]);
     here.into_iter().chain(elsewhere).flatten()
 }
 
