@@ -93,7 +93,12 @@ fn object_without_null(map: Map<String, Value>) -> Map<String, Value> {
                 let is_null = |c: &Value| c.get("type").is_some_and(|t| t == "null");
                 let mut choices: Vec<Value> = choices.into_iter().filter(|c| !is_null(c)).map(without_null).collect();
                 match choices.pop() {
-                    Some(Value::Object(only)) if choices.is_empty() => kept.extend(only),
+                    // What the field says of itself stands, in whatever order its keys come.
+                    Some(Value::Object(only)) if choices.is_empty() => {
+                        for (key, value) in only {
+                            kept.entry(key).or_insert(value);
+                        }
+                    }
                     Some(last) => {
                         choices.push(last);
                         kept.insert(key, Value::Array(choices));
@@ -146,6 +151,8 @@ mod tests {
     fn null_is_taken_out_and_the_rest_stays() {
         let optional = json!({ "anyOf": [{ "$ref": "#/x" }, { "type": "null" }], "description": "Which." });
         assert_eq!(without_null(optional), json!({ "$ref": "#/x", "description": "Which." }));
+        let described = json!({ "description": "Which.", "oneOf": [{ "const": "a", "description": "The only one." }] });
+        assert_eq!(without_null(described), json!({ "const": "a", "description": "Which." }));
         let text = json!({ "type": ["string", "null"], "default": null });
         assert_eq!(without_null(text), json!({ "type": "string" }));
         let choice = json!({ "oneOf": [{ "const": "a" }, { "const": "b" }] });

@@ -4969,7 +4969,7 @@ export interface components {
             version: number;
         };
         /**
-         * @description It is inside what its owner set aside, and nobody else has the address and port. Nothing is opened by that alone.
+         * @description Where a way in stands.
          * @constant
          */
         IngressState: "accepted";
