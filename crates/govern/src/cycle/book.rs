@@ -131,6 +131,8 @@ struct Slot {
     at: Where,
     // Where the last search for flavors stopped, in which cycle and at which state of the queue.
     progress: Option<(Progress, u64, u64)>,
+    // The cycle since which it waits for others to go that were told to.
+    awaits: Option<u64>,
 }
 
 impl Slot {
@@ -184,13 +186,16 @@ struct Members {
 }
 
 impl Members {
+    // Who is looked at, in order.
+    fn looked_at(&self) -> impl Iterator<Item = (Key, PendingIx)> + '_ {
+        let all = (self.open != Open::None && !self.paused).then_some(&self.all);
+        let lets = |(_, _, run_s): &&Member| self.open.lets(*run_s);
+        all.into_iter().flatten().filter(lets).map(|(key, place, _)| (*key, *place))
+    }
+
     // The first that is looked at.
     fn front(&self) -> Option<(Key, PendingIx)> {
-        match self.open {
-            Open::None => None,
-            _ if self.paused => None,
-            open => self.all.iter().find(|(_, _, run_s)| open.lets(*run_s)).map(|(key, place, _)| (*key, *place)),
-        }
+        self.looked_at().next()
     }
 }
 
@@ -333,7 +338,7 @@ impl Book {
     pub fn submit(&mut self, pending: Pending) -> PendingIx {
         let queue = pending.queue;
         let key = self.line(queue).order.key(&pending.waiting);
-        let slot = Slot { pending, key, at: Where::Held, progress: None };
+        let slot = Slot { pending, key, at: Where::Held, progress: None, awaits: None };
         let place = PendingIx(places::put(&mut self.slots, &mut self.free, slot));
         self.release(place);
         place
@@ -382,7 +387,8 @@ impl Book {
 
     // Out of its line; held from then on.
     fn step_out(&mut self, place: PendingIx) {
-        let Some(slot) = self.slot(place) else { return };
+        let Some(slot) = self.slot_mut(place) else { return };
+        slot.awaits = None;
         let (queue, member, class) = (slot.pending.queue, slot.member(place), class_of(&slot.pending));
         let line = self.line(queue);
         line.stuck = line.stuck.filter(|stuck| *stuck != place);
@@ -475,6 +481,7 @@ impl Book {
         let slot = self.slot_mut(place)?;
         slot.at = if at_once || open.is_some() { Where::Active } else { Where::Parked };
         slot.progress = progress.map(|progress| (progress, cycle, generation));
+        slot.awaits = (why == Requeue::PendingPreemption).then_some(cycle);
         self.place_of(place)
     }
 
@@ -523,7 +530,8 @@ impl Book {
 
     /// The same for one workload, and those that are parked because of it.
     pub fn wake_one(&mut self, place: PendingIx) {
-        let Some(slot) = self.slot(place) else { return };
+        let Some(slot) = self.slot_mut(place) else { return };
+        slot.awaits = None;
         let (queue, member, class) = (slot.pending.queue, slot.member(place), class_of(&slot.pending));
         let parked = self.place_of(place) == Some(Where::Parked);
         let line = self.line(queue);
@@ -612,6 +620,24 @@ impl Book {
     pub fn ready(&self) -> impl Iterator<Item = NodeIx> + '_ {
         let ready = |line: &Line| !line.stopped && line.first().is_some();
         (0_u32..).zip(&self.lines).filter(move |(_, line)| ready(line)).map(|(node, _)| NodeIx(node))
+    }
+
+    /// Whether a cycle would look at somebody else than those who wait for others to go that were told to: about them it
+    /// would decide the same again until something is woken.
+    #[must_use]
+    pub fn has_news(&self) -> bool {
+        self.lines.iter().any(|line| !line.stopped && self.is_news(line))
+    }
+
+    fn is_news(&self, line: &Line) -> bool {
+        let awaits = |place| self.slot(place).and_then(|slot| slot.awaits).is_some_and(|since| line.woken < since);
+        match line.strategy {
+            Strategy::Strict => line.first().is_some_and(|(_, _, place)| !awaits(place)),
+            Strategy::BestEffort => {
+                let classes = line.fronts.iter().filter_map(|(_, class)| line.classes.get(class));
+                classes.flat_map(Members::looked_at).any(|(_, place)| !awaits(place))
+            }
+        }
     }
 }
 

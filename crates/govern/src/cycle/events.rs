@@ -234,10 +234,10 @@ impl Scheduler {
         self.due.iter().find(|(_, place, identity)| current(*place, *identity)).map(|(at, _, _)| *at)
     }
 
-    /// Whether somebody is next: a cycle would look at it.
+    /// Whether a cycle may decide something new: something has changed, or somebody is next who does not wait for others to go.
     #[must_use]
     pub fn is_ready(&self) -> bool {
-        !self.stirred.is_empty() || self.book.ready().next().is_some()
+        !self.stirred.is_empty() || self.book.has_news()
     }
 
     // Some of this is free now, or may be taken.

@@ -181,3 +181,34 @@ fn who_is_cancelled_is_not_due() {
     assert_eq!(scheduler.cancel(place).map(|pending| pending.waiting.identity), Some(2));
     assert_eq!((scheduler.next_due(), scheduler.cancel(place)), (None, None));
 }
+
+#[test]
+fn who_waits_for_others_to_go_gives_nothing_to_do_until_one_of_them_is_gone() {
+    for strict in [false, true] {
+        let mut scheduler = scheduler(&[Q { strict, ..Q4 }], own());
+        let leaves = start(&mut scheduler, 1, 1, 0, 4);
+        let (place, behind) = (submit(&mut scheduler, 1, 2, 9, 4), submit(&mut scheduler, 1, 3, 9, 4));
+        assert_eq!(victims(&scheduler.step(700, &mut AnyFloor), place), [leaves]);
+        // The one behind is looked at in its turn, and waits.
+        scheduler.step(701, &mut AnyFloor);
+        assert_eq!((scheduler.is_ready(), scheduler.next_due()), (false, None));
+        // Another one comes, and does not pass it.
+        let smaller = submit(&mut scheduler, 1, 4, 0, 1);
+        assert_eq!(scheduler.is_ready(), !strict);
+        let decisions = scheduler.step(702, &mut AnyFloor);
+        assert!(!is_admitted_at_all(&decisions) && !scheduler.is_ready(), "{decisions:?}");
+        // A wish of its own is looked at at once.
+        scheduler.set_priority(place, 10);
+        assert!(scheduler.is_ready());
+        scheduler.step(703, &mut AnyFloor);
+        assert!(!scheduler.is_ready());
+        scheduler.gone(730, leaves);
+        assert!(scheduler.is_ready());
+        assert!(is_admitted(&scheduler.step(730, &mut AnyFloor), place));
+        assert_eq!([behind, smaller].map(|waits| scheduler.book().get(waits).is_some()), [true; 2]);
+    }
+}
+
+fn is_admitted_at_all(decisions: &[Decision]) -> bool {
+    decisions.iter().any(|decision| matches!(decision.verdict, Verdict::Admitted { .. }))
+}
