@@ -41,7 +41,8 @@ pub(super) fn search(taker: &Taker<'_>, ground: &mut Ground<'_>) -> Result<Vec<V
 fn attempts(taker: &Taker<'_>, ground: &Ground<'_>, groups: &[Group]) -> &'static [bool] {
     let has = |list| groups.iter().any(|group| group.list == list);
     let strict = taker.policy.while_borrowing.is_none();
-    if !has(List::Nearer) && !has(List::Other) || must_borrow(taker, ground) {
+    // Those that are nearer, and its own, are the same ones either way; without borrowing less would fit.
+    if !has(List::Other) || must_borrow(taker, ground) {
         &[true]
     } else if strict && !has(List::Nearer) {
         &[false, true]
