@@ -30,6 +30,7 @@ VERSION = re.compile(r'"?[1-9][0-9]{0,17}"?')
 TAG = re.compile(r"[A-Za-z0-9]+")
 NAME = re.compile(r"[a-z0-9._-]{1,64}")
 SLUG = re.compile(r"[a-z]([a-z0-9-]{0,38}[a-z0-9])?")
+PRINTED = re.compile(r"[!-~]([ -~]*[!-~])?")
 NEXT_PAGE = re.compile(r'"next_page_token":"([A-Za-z0-9_-]+)"')
 ACTION = re.compile(r"/(release|extend|suspend|resume|approve|disable|enable|drain|undrain|evacuate|promote|demote|retire|convert)$")
 IDS_MAX = 300
@@ -187,6 +188,12 @@ def deepen_path_and_query(case):
                 case.path_parameters["project_id"] = KNOWN["launch"]["project_id"]
         if name in ("image_id", "key_id") and NAME.fullmatch(str(value)) and dice.random() < 0.8:
             case.path_parameters[name] = real_name(name, operation_id(case))
+    for name, value in list((case.query or {}).items()):
+        if isinstance(value, str) and ID.fullmatch(value):
+            case.query[name] = real_id(value, case.path)
+        if name in ("actor", "subject") and isinstance(value, str) and PRINTED.fullmatch(value) and dice.random() < 0.7:
+            # Records are found by exactly what they name, which is mostly an id.
+            case.query[name] = dice.choice([choice for choices in seen.values() for choice in choices] or [value])
     webhooks = [pair for pair in KNOWN["webhooks"] if pair[0] in seen.get("whk", [])]
     if "delivery_id" in (case.path_parameters or {}) and webhooks and dice.random() < 0.7:
         # A delivery is found under its own webhook only.

@@ -4,7 +4,7 @@ use crate::{
     endpoint::not_null,
     endpoints,
     operation::OperationView,
-    page::{Page, PageQuery},
+    page::{Page, PageQuery, PageToken, paged},
     placement::PlacementRefusal,
     problem::FieldError,
     states::ProgressView,
@@ -14,7 +14,7 @@ use model::{
     AllocationId, ProjectId, RegionId, SkuId, SshKeyId, TenantId, Timestamp, WorkloadId,
     allocation::{Desired, Labels, LaunchKey, PlacementWishes, State},
     guest::UserData,
-    number::{GpuCount, MaxRunS},
+    number::{GpuCount, MaxRunS, PageSize},
     runtime::{GuestLeaseState, GuestSeen},
     sku::CapacityShape,
     text::{ImageName, Slug},
@@ -133,6 +133,26 @@ pub struct AllocationExtendBody {
     /// When it is given back by itself; later than it is now.
     pub lease_ends_at: UtcTime,
 }
+
+/// Which allocations of all projects.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct AllocationQuery {
+    /// Only of this tenant.
+    #[serde(default, deserialize_with = "not_null", skip_serializing_if = "Option::is_none")]
+    pub tenant_id: Option<TenantId>,
+    /// Only in this state.
+    #[serde(default, deserialize_with = "not_null", skip_serializing_if = "Option::is_none")]
+    pub state: Option<State>,
+    /// How many items at most; 50 when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub page_size: Option<PageSize>,
+    /// Where to go on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub page_token: Option<PageToken>,
+}
+
+paged!(AllocationQuery);
 
 /// What the host last said about an allocation.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -267,4 +287,6 @@ endpoints! {
     AllocationExtend = "allocation_extend", Post "/api/v1/allocations/{allocation_id}/extend", "allocations", ProjectUse { path: AllocationPath, body: AllocationExtendBody, answer: Ok AllocationView, if_match: Optional, problems: [LeaseRefused, StateConflict] }
     /// Release an allocation: stop it, wipe it, give it back.
     AllocationRelease = "allocation_release", Post "/api/v1/allocations/{allocation_id}/release", "allocations", ProjectUse { path: AllocationPath, answer: Accepted OperationView, if_match: Optional, problems: [StateConflict] }
+    /// List allocations of all projects, by tenant and state.
+    AllocationSurvey = "allocation_survey", Get "/api/v1/admin/allocations", "allocations", PlatformRead { query: AllocationQuery, answer: Ok Page<AllocationView>, problems: [InvalidPageToken] }
 }

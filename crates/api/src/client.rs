@@ -24,7 +24,7 @@ use crate::{
     endpoint::{Endpoint, Method, Nothing, Operation, Part, Success},
     headers,
     node_plane::STREAM_PROTOCOL,
-    page::{Page, PageQuery},
+    page::{Page, Paged},
     problem::{Code, Problem},
     timeline::TimelineStream,
 };
@@ -278,12 +278,11 @@ impl Client {
     }
 
     /// Walks over the pages of a list.
-    pub fn pages<E, T>(&self, path: E::Path, page_size: Option<model::number::PageSize>) -> Pages<E>
+    pub fn pages<E, T>(&self, path: E::Path, query: E::Query) -> Pages<E>
     where
-        E: Endpoint<Query = PageQuery, Body = Nothing, Answer = Page<T>>,
+        E: Endpoint<Query: Paged, Body = Nothing, Answer = Page<T>>,
         T: Part,
     {
-        let query = PageQuery { page_size, page_token: None };
         Pages { client: self.clone(), path, next: Some(query) }
     }
 
@@ -472,21 +471,20 @@ impl Client {
 pub struct Pages<E: Endpoint> {
     client: Client,
     path: E::Path,
-    next: Option<PageQuery>,
+    next: Option<E::Query>,
 }
 
 impl<E, T> Pages<E>
 where
-    E: Endpoint<Query = PageQuery, Body = Nothing, Answer = Page<T>>,
+    E: Endpoint<Query: Paged, Body = Nothing, Answer = Page<T>>,
     T: Part,
 {
     /// The items of the next page; `None` after the last.
     pub async fn next(&mut self) -> Result<Option<Vec<T>>, ClientError> {
         let Some(query) = &self.next else { return Ok(None) };
-        let (path, query) = (self.path.clone(), query.clone());
-        let page_size = query.page_size;
-        let page = self.client.call(Call::<E>::new(path, query, Nothing {})).await?.value;
-        self.next = page.next_page_token.map(|token| PageQuery { page_size, page_token: Some(token) });
+        let call = Call::<E>::new(self.path.clone(), query.clone(), Nothing {});
+        let page = self.client.call(call).await?.value;
+        self.next = page.next_page_token.map(|token| query.going_on(token));
         Ok(Some(page.items))
     }
 

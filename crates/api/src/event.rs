@@ -3,7 +3,7 @@
 //! Delivery is at least once. `sequence` is dense and gap-free; `id` is what to dedupe on. A stream resumes after the
 //! sequence in `Last-Event-ID`.
 
-use crate::{endpoints, workload::PreemptionNotice};
+use crate::{endpoint::not_null, endpoints, workload::PreemptionNotice};
 use model::{
     EventId, ProjectId, TenantId, Timestamp, allocation,
     event::{Change, Noun},
@@ -11,7 +11,9 @@ use model::{
     number::{EventPosition, PageSize},
     supply::{NodeState, OverrideState, SlotState},
     task::TaskState,
-    tenancy, workload,
+    tenancy,
+    text::RecordedName,
+    workload,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -158,6 +160,9 @@ pub struct EventQuery {
     /// Only events after this position; 0 when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after: Option<EventPosition>,
+    /// Only events of the thing with this id.
+    #[serde(default, deserialize_with = "not_null", skip_serializing_if = "Option::is_none")]
+    pub subject: Option<RecordedName>,
     /// How many at most; 50 when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub page_size: Option<PageSize>,
@@ -184,7 +189,7 @@ pub struct EventPage {
 }
 
 endpoints! {
-    /// List events after a position.
+    /// List events after a position, of everything or of one thing.
     EventList = "event_list", Get "/api/v1/events", "events", SelfRead { query: EventQuery, answer: Ok EventPage }
     /// Follow events live, as server-sent events.
     EventStream = "event_stream", Get "/api/v1/events/stream", "events", SelfRead { query: EventStreamQuery, answer: EventStream CloudEvent }

@@ -1,13 +1,15 @@
 //! Nodes, slots, claims and tasks as operators see them.
 
 use crate::{
+    endpoint::not_null,
     endpoints,
-    page::{Page, PageQuery},
+    page::{Page, PageQuery, PageToken, paged},
     states::ProgressView,
 };
 use model::{
     AllocationId, ClaimId, NodeId, PoolId, SlotId, TaskId, Timestamp,
     claim::ClaimKind,
+    number::SlotPageSize,
     runtime::Refusal,
     supply::{
         FabricClaimMode, GpuModel, NodeDesired, NodeProfile, NodeState, OccupancyMode, Posture, SaidBy, SlotState,
@@ -149,6 +151,45 @@ pub struct SlotView {
     pub version: i64,
     /// When it came to be.
     pub created_at: Timestamp,
+}
+
+/// Which slots of the whole fleet.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SlotQuery {
+    /// Only of nodes of this pool.
+    #[serde(default, deserialize_with = "not_null", skip_serializing_if = "Option::is_none")]
+    pub pool_id: Option<PoolId>,
+    /// Only in this state.
+    #[serde(default, deserialize_with = "not_null", skip_serializing_if = "Option::is_none")]
+    pub state: Option<SlotState>,
+    /// How many items at most; 50 when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub page_size: Option<SlotPageSize>,
+    /// Where to go on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub page_token: Option<PageToken>,
+}
+
+paged!(SlotQuery);
+
+/// A slot as one cell of a map of the fleet: little enough that thousands fit in a few pages.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SlotCellView {
+    /// Its id.
+    pub id: SlotId,
+    /// Its node.
+    pub node_id: NodeId,
+    /// Its GPU's place on the board.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gpu_module_id: Option<i64>,
+    /// What its workflow is doing.
+    pub execution: SlotState,
+    /// Whether its host shows something else than what was approved; then it is not for sale.
+    pub drifted: bool,
+    /// Who holds it now, by itself or with its whole node.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub allocation_id: Option<AllocationId>,
 }
 
 /// One field of a slot that is not as approved any more.

@@ -1,5 +1,6 @@
 //! Pages: a cursor, a hard cap, no totals.
 
+use crate::endpoint::Part;
 use model::number::PageSize;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize};
@@ -46,7 +47,37 @@ pub struct PageQuery {
     pub page_token: Option<PageToken>,
 }
 
-/// One page of a list, oldest first.
+/// The query of a list that comes in pages, beside whatever it filters by.
+pub trait Paged: Part {
+    /// How many items at most.
+    fn page_size(&self) -> Option<i64>;
+    /// Where to go on.
+    fn page_token(&self) -> Option<&PageToken>;
+    /// The same query, from where an earlier page ended.
+    fn going_on(&self, page_token: PageToken) -> Self;
+}
+
+/// Says of queries with `page_size` and `page_token` that they are of lists in pages.
+macro_rules! paged {
+    ($($query:ty),+) => { $(
+        impl $crate::page::Paged for $query {
+            fn page_size(&self) -> Option<i64> {
+                self.page_size.map(|size| size.get())
+            }
+            fn page_token(&self) -> Option<&$crate::page::PageToken> {
+                self.page_token.as_ref()
+            }
+            fn going_on(&self, page_token: $crate::page::PageToken) -> Self {
+                Self { page_token: Some(page_token), ..self.clone() }
+            }
+        }
+    )+ };
+}
+pub(crate) use paged;
+
+paged!(PageQuery);
+
+/// One page of a list; oldest first, where the query does not say otherwise.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "{T}Page")]
 pub struct Page<T> {

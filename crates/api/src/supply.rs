@@ -6,7 +6,7 @@
 use crate::{
     endpoint::{Nothing, not_null},
     endpoints,
-    fleet::{NodePath, NodeView, SlotView},
+    fleet::{NodePath, NodeView, SlotCellView, SlotQuery, SlotView},
     operation::OperationView,
     page::{Page, PageQuery},
     problem::FieldError,
@@ -442,6 +442,8 @@ endpoints! {
     SlotApprove = "slot_approve", Post "/api/v1/admin/nodes/{node_id}/resource-slots", "slots", FleetManage { path: NodePath, body: SlotApproveBody, answer: Created SlotView, problems: [SlotRefused, StateConflict] }
     /// Approve every candidate that is complete and that no rule refuses.
     SlotApproveComplete = "slot_approve_complete", Post "/api/v1/admin/nodes/{node_id}/resource-slots/approve-complete", "slots", FleetManage { path: NodePath, answer: Ok ApprovedAllView, problems: [SlotRefused, StateConflict] }
+    /// List the slots of the whole fleet, by pool and state.
+    SlotSurvey = "slot_survey", Get "/api/v1/admin/resource-slots", "slots", PlatformRead { query: SlotQuery, answer: Ok Page<SlotCellView>, problems: [InvalidPageToken] }
     /// Show a slot with what has drifted.
     SlotShow = "slot_show", Get "/api/v1/admin/resource-slots/{slot_id}", "slots", PlatformRead { path: SlotPath, answer: Ok SlotView }
     /// Change an approved slot that nobody uses: every field is given anew, and every rule applies.

@@ -2,7 +2,7 @@
 
 use crate::{
     endpoints,
-    page::{Page, PageToken},
+    page::{Page, PageToken, paged},
     tenancy::ProjectPath,
 };
 use model::{AllocationId, ClaimId, SkuId, Timestamp, number::PageSize, sku::CapacityShape, time::UtcTime};
@@ -26,6 +26,8 @@ pub struct UsageQuery {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub page_token: Option<PageToken>,
 }
+
+paged!(UsageQuery);
 
 /// One claim as an interval of use. The claims of one allocation are told one by one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

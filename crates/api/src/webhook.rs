@@ -5,7 +5,7 @@ use crate::{
     endpoint::{Nothing, not_null},
     endpoints,
     event::CloudEvent,
-    page::{Page, PageQuery, PageToken},
+    page::{Page, PageQuery, PageToken, paged},
     problem::FieldError,
     tenancy::TenantPath,
 };
@@ -128,6 +128,8 @@ pub struct WebhookDeliveryQuery {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub page_token: Option<PageToken>,
 }
+
+paged!(WebhookDeliveryQuery);
 
 /// A webhook.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -6,7 +6,7 @@ use crate::{
     endpoint::not_null,
     endpoints,
     operation::OperationView,
-    page::{Page, PageQuery, PageToken},
+    page::{Page, PageQuery, PageToken, paged},
     problem::FieldError,
     queue::ExplanationView,
     states::ProgressView,
@@ -82,6 +82,8 @@ pub struct WorkloadQuery {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub page_token: Option<PageToken>,
 }
+
+paged!(WorkloadQuery);
 
 /// What is told to a workload that has to go, in its event.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

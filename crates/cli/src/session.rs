@@ -12,7 +12,7 @@ use api::{
     identity::MemberView,
     image::{ImagePath, ImageUpload, ImageView},
     operation::OperationView,
-    page::{Page, PageQuery},
+    page::{Page, PageQuery, Paged},
     tenancy::{ProjectView, TenantView},
     timeline::TimelineEntry,
     webhook::WebhookView,
@@ -229,15 +229,23 @@ impl Session {
         E: Endpoint<Query = PageQuery, Body = Nothing, Answer = Page<T>>,
         T: Part,
     {
+        let query = PageQuery { page_size: PageSize::try_from(PageSize::MAX).ok(), page_token: None };
+        self.list_by::<E, T>(path, query, None).await
+    }
+
+    /// Reads what a query finds, page by page, up to a limit where there is one.
+    pub async fn list_by<E, T>(&self, path: E::Path, query: E::Query, limit: Option<usize>) -> Result<Vec<T>, Failure>
+    where
+        E: Endpoint<Query: Paged, Body = Nothing, Answer = Page<T>>,
+        T: Part,
+    {
         self.signed_in()?;
-        let page_size = PageSize::try_from(PageSize::MAX).ok();
         self.explain(|url, token| {
-            let query = PageQuery { page_size, page_token: None };
-            request_text::of(url, token, &Call::<E>::new(path.clone(), query, Nothing {}))
+            request_text::of(url, token, &Call::<E>::new(path.clone(), query.clone(), Nothing {}))
         });
         let what = format!("reading {} from {}", E::OPERATION.tag, self.chosen.url);
-        let pages = self.client.pages::<E, T>(path, page_size);
-        patiently(self.quiet, &what, pages.all(ITEMS_MAX)).await.map_err(failure)
+        let pages = self.client.pages::<E, T>(path, query);
+        patiently(self.quiet, &what, pages.all(limit.unwrap_or(ITEMS_MAX))).await.map_err(failure)
     }
 
     /// Brings the bytes of an image. They are read as they are sent, however many there are.

@@ -99,6 +99,8 @@ columns! {
     PROVIDERS = "providers" ["NAME" "/name", "KIND" "/kind", "ADDRESS" "/address", "SYNCED" "/synced_at", "FAULT" "/fault"];
     /// Slots of a node.
     SLOTS = "slots" ["ID" "/id", "STATE" "/execution", "GPU AT" "/gpu_pci_address", "MODULE" "/gpu_module_id", "NUMA" "/numa_node", "PROFILE" "/profile", "USES" "/use_generation", "HEALTH" "/health_state", "DRIFT" "/drift"];
+    /// Slots of the whole fleet.
+    SLOT_CELLS = "slots" ["ID" "/id", "NODE" "/node_id", "MODULE" "/gpu_module_id", "STATE" "/execution", "DRIFTED" "/drifted", "ALLOCATION" "/allocation_id"];
     /// What could become slots.
     CANDIDATES = "candidates" ["GPU AT" "/candidate/devices/gpu_pci_address", "MODULE" "/candidate/devices/gpu_module_id", "NUMA" "/candidate/devices/numa_node", "DISK" "/candidate/devices/nvme_identity", "FABRIC AT" "/candidate/devices/fabric_vf_pci_address", "MAC" "/candidate/devices/mgmt_mac", "IP" "/candidate/devices/private_ip", "PORT" "/candidate/suggestion/ovs_port", "SLOT" "/slot_id", "IN THE WAY" "/refusals"];
     /// Checks of readiness.

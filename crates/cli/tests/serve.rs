@@ -170,7 +170,22 @@ fn records(desk: &Desk<'_>) {
     let number = |line: &str| serde_json::from_str::<Value>(line).unwrap()["sequence"].as_str().unwrap().to_owned();
     let numbers: Vec<String> = followed.stdout.lines().map(number).collect();
     assert_eq!(numbers, (1..=10).map(|n| n.to_string()).collect::<Vec<_>>());
-    assert!(!desk.json(&["audit", "list"])["items"].as_array().unwrap().is_empty());
+    let audited = |words: &[&str]| {
+        let listed = desk.json(&[&["audit", "list"][..], words].concat());
+        listed["items"].as_array().unwrap().clone()
+    };
+    let all = audited(&[]);
+    assert_eq!(audited(&["--newest", "--limit", "1"]), all[all.len() - 1..]);
+    let made = audited(&["--action", "tenant_create"]);
+    let subject = made[0]["subject"].as_str().unwrap();
+    assert_eq!(audited(&["--action", "tenant_create", "--subject", subject, "--from", "2020-01-01T00:00:00Z"]), made);
+    assert_eq!(audited(&["--actor", "system:nobody"]), [Value::Null; 0]);
+    let told = desk.json(&["event", "list", "--subject", subject]);
+    assert!(told["items"].as_array().unwrap().iter().all(|event| event["subject"] == subject));
+    assert_eq!(told["items"][0]["data"]["change"], "created");
+    let asked = desk.json(&["allocation", "list", "--all-projects", "--state", "refused", "--tenant", subject]);
+    assert_eq!(asked["items"].as_array().unwrap().len(), 1, "{asked}");
+    assert_eq!(desk.json(&["slot", "list", "--state", "available"])["items"], Value::Array(vec![]), "there is no node");
     assert_eq!(desk.json(&["status"])["store_engine"], "sqlite");
     assert!(desk.run(&["api", "get", "/metrics"]).stdout.ends_with("# EOF\n"));
     assert!(desk.json(&["api", "get", "/openapi.json"])["openapi"].as_str().unwrap().starts_with("3."));

@@ -9,7 +9,7 @@ mod workload;
 pub(crate) use decision::{checks, refusal};
 pub use decision::{decision, placed_decision};
 pub(crate) use fleet::{CLEANUP_NEEDS_OPERATOR, OVERRIDDEN, profiles, waiting_override};
-pub use fleet::{availability, claim, disk_grant, drift, node, slot, task};
+pub use fleet::{availability, claim, disk_grant, drift, node, slot, slot_cell, task};
 pub use operation::operation;
 pub(crate) use workload::{Beside, explanation, workload};
 

@@ -16,6 +16,7 @@ pub mod id;
 pub mod identity;
 pub mod image;
 pub mod lifecycle;
+pub mod listing;
 pub mod notice;
 pub mod number;
 pub mod operation;

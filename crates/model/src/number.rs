@@ -84,6 +84,8 @@ numbers! {
     UseNumber = 1..=9_007_199_254_740_991,
     /// Items on one page.
     PageSize = 1..=200,
+    /// Slots on one page of those of the whole fleet.
+    SlotPageSize = 1..=1_000,
     /// For how long the secret before still signs after a new one was made, in seconds: up to a week.
     PreviousSecretS = 0..=604_800,
     /// A position in the event stream; 0 is before the first event.

@@ -191,6 +191,12 @@ texts! {
         rule: "1 to 128 printable ASCII characters and inner spaces",
         pattern: "^[!-~]([ -~]*[!-~])?$", max: 128, example: "eui.36344730528001250025384500000001", check: is_device_name
     },
+    /// How a record names who acted, what was done, or what it was done to: an id, a word, the identity of a disk. It finds
+    /// what says exactly the same.
+    RecordedName {
+        rule: "1 to 200 printable ASCII characters and inner spaces",
+        pattern: "^[!-~]([ -~]*[!-~])?$", max: 200, example: "tenant_create", check: is_device_name
+    },
     /// A short machine-friendly name, unique where it is used: `acme`, `eu-1`, `h200-sxm-slice`.
     Slug {
         rule: "1 to 40 lower-case letters, digits and hyphens, starting with a letter and ending with a letter or digit",
@@ -259,6 +265,8 @@ mod tests {
             assert!(bad.parse::<DeviceName>().is_err(), "{bad:?}");
         }
         assert!("a".repeat(129).parse::<DeviceName>().is_err());
+        assert!("system:placement".parse::<RecordedName>().is_ok() && "a".repeat(200).parse::<RecordedName>().is_ok());
+        assert!("a".repeat(201).parse::<RecordedName>().is_err() && "a\u{0}".parse::<RecordedName>().is_err());
     }
 
     #[test]

@@ -5,6 +5,7 @@
 //! removed, inserted or reordered row breaks every hash after it. A cut-off tail breaks nothing by itself; whoever
 //! keeps the head elsewhere hands it to [`verify_chain`], which then misses it.
 
+use model::listing::ListOrder;
 use model::{AuditId, TenantId, Timestamp, TokenId};
 use sha2::{Digest, Sha256};
 
@@ -14,7 +15,7 @@ use crate::{Batch, BulkInsert, BulkUpdate, Kind, Row, StoreError, Tx, Value};
 /// One audited action.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AuditRow {
-    /// Its id.
+    /// Its id, made of the moment in `at`: lists of a stretch of time count on that.
     pub id: AuditId,
     /// Who acted: a principal id, or the part of the platform that did.
     pub actor: String,
@@ -54,6 +55,32 @@ pub struct Link {
     pub hash: String,
 }
 
+/// Which actions to list, and from which end; every given field must match.
+#[derive(Debug, Clone, Copy)]
+pub struct AuditFilter<'a> {
+    /// In one tenant.
+    pub tenant_id: Option<&'a TenantId>,
+    /// By one actor.
+    pub actor: Option<&'a str>,
+    /// Of one kind.
+    pub action: Option<&'a str>,
+    /// On one thing.
+    pub subject: Option<&'a str>,
+    /// From this moment on.
+    pub from: Option<Timestamp>,
+    /// Until before this moment.
+    pub to: Option<Timestamp>,
+    /// Which come first.
+    pub order: ListOrder,
+}
+
+impl Default for AuditFilter<'_> {
+    fn default() -> Self {
+        let order = ListOrder::Oldest;
+        Self { tenant_id: None, actor: None, action: None, subject: None, from: None, to: None, order }
+    }
+}
+
 /// Where a chain does not hold.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Break {
@@ -69,9 +96,29 @@ macro_rules! selected {
          u.prev_hash, u.hash FROM audit u"
     };
 }
+// What is looked for by an index is said once more by itself: no engine uses one behind an OR.
 macro_rules! listed {
-    () => {
-        concat!(selected!(), " WHERE u.id > $1 AND (CAST($3 AS TEXT) IS NULL OR u.tenant_id = $3)")
+    ($found_by:literal, $order:literal, $($scoped:tt)+) => {
+        concat!(
+            selected!(),
+            " WHERE u.id > $1 AND u.id < $2 AND u.at_us >= $8 AND u.at_us < $9 ",
+            "AND (CAST($4 AS TEXT) IS NULL OR u.tenant_id = $4) AND (CAST($5 AS TEXT) IS NULL OR u.actor = $5) ",
+            "AND (CAST($6 AS TEXT) IS NULL OR u.action = $6) AND (CAST($7 AS TEXT) IS NULL OR u.subject = $7)",
+            $found_by,
+            $($scoped)+,
+            " ORDER BY u.id",
+            $order,
+            " LIMIT $3"
+        )
+    };
+}
+/// The statement for everything, and the one for what a scope sees.
+macro_rules! lists {
+    ($found_by:literal, $order:literal) => {
+        (
+            listed!($found_by, $order, ""),
+            listed!($found_by, $order, " AND ", opened_by_administration!("u.tenant_id", "$10", "$11")),
+        )
     };
 }
 
@@ -100,9 +147,11 @@ const INSERT: &str = "INSERT INTO audit (id, actor, token_id, action, subject, t
 const HEAD: &str = "SELECT seq, hash FROM audit WHERE seq IS NOT NULL ORDER BY seq DESC LIMIT 1";
 const WAITING: &str = concat!(selected!(), " WHERE u.seq IS NULL ORDER BY u.at_us, u.id LIMIT $1");
 const AFTER: &str = concat!(selected!(), " WHERE u.seq > $1 ORDER BY u.seq LIMIT $2");
-const LIST: &str = concat!(listed!(), " ORDER BY u.id LIMIT $2");
-const LIST_SCOPED: &str =
-    concat!(listed!(), " AND ", opened_by_administration!("u.tenant_id", "$4", "$5"), " ORDER BY u.id LIMIT $2");
+
+/// How many letters of an id tell its moment.
+const MOMENT_LETTERS: usize = 10;
+/// Comes after every letter of an id.
+const PAST_IDS: &str = "~";
 
 /// What the first row's hash is chained to.
 const GENESIS: &str = "gpuaas-audit-v1";
@@ -234,16 +283,27 @@ pub fn verify_chain(tx: &mut Tx<'_>, known: Option<&Link>) -> Result<Result<Opti
     Ok(Ok((end.seq > 0).then_some(end)))
 }
 
-/// Audited actions in id order, of one tenant where one is given. A scope sees those of
-/// tenants it administers.
+/// Audited actions in the order of their ids. A scope sees those of tenants it administers.
 pub fn list(
     tx: &mut Tx<'_>,
     scope: &Scope,
-    tenant_id: Option<&TenantId>,
+    filter: AuditFilter<'_>,
     page: Page<'_>,
 ) -> Result<Vec<Chained>, StoreError> {
-    let params = vec![page.after.into(), page.rows().into(), tenant_id.into()];
-    let (sql, params) = scope.choose(LIST, LIST_SCOPED, params);
+    let (low, high) = between(&filter, page.after);
+    let params = vec![
+        low.into(),
+        high.into(),
+        page.rows().into(),
+        filter.tenant_id.into(),
+        filter.actor.into(),
+        filter.action.into(),
+        filter.subject.into(),
+        filter.from.map_or(0, Timestamp::as_micros).into(),
+        filter.to.map_or(i64::MAX, Timestamp::as_micros).into(),
+    ];
+    let (all, scoped) = statements(&filter);
+    let (sql, params) = scope.choose(all, scoped, params);
     let read_chained = |row: &Row| {
         let link = match (row.opt_int(9)?, row.opt_text(11)?) {
             (Some(seq), Some(hash)) => Some(Link { seq, hash: hash.to_owned() }),
@@ -252,4 +312,32 @@ pub fn list(
         Ok(Chained { row: read(row)?, link, prev_hash: row.opt_text(10)?.map(str::to_owned) })
     };
     tx.query(sql, &params)?.iter().map(read_chained).collect()
+}
+
+fn statements(filter: &AuditFilter<'_>) -> (&'static str, &'static str) {
+    use ListOrder::{Newest, Oldest};
+    match (filter.order, filter.subject, filter.actor) {
+        (Oldest, Some(_), _) => lists!(" AND u.subject = $7", ""),
+        (Newest, Some(_), _) => lists!(" AND u.subject = $7", " DESC"),
+        (Oldest, None, Some(_)) => lists!(" AND u.actor = $5", ""),
+        (Newest, None, Some(_)) => lists!(" AND u.actor = $5", " DESC"),
+        (Oldest, None, None) => lists!("", ""),
+        (Newest, None, None) => lists!("", " DESC"),
+    }
+}
+
+/// The ids that a page lies between, both left out. Ids begin with their moment, so a stretch of time is one of ids.
+fn between(filter: &AuditFilter<'_>, after: &str) -> (String, String) {
+    let moment = |at: Timestamp| {
+        let id = AuditId::from_parts(at, [0; 10]).to_string();
+        id.chars().take(AuditId::PREFIX.len() + 1 + MOMENT_LETTERS).collect::<String>()
+    };
+    let low = filter.from.map(moment).unwrap_or_default();
+    let last = |to: Timestamp| Timestamp::from_micros(to.as_micros().saturating_sub(1));
+    let high = filter.to.map_or_else(|| PAST_IDS.to_owned(), |to| moment(last(to)) + PAST_IDS);
+    match (filter.order, after) {
+        (_, "") => (low, high),
+        (ListOrder::Oldest, after) => (low.max(after.to_owned()), high),
+        (ListOrder::Newest, after) => (low, high.min(after.to_owned())),
+    }
 }

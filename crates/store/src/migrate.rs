@@ -47,6 +47,7 @@ pub const MIGRATIONS: &[Migration] = &[
     Migration { version: 13, name: "governor", sql: include_str!("../migrations/0013_governor.sql") },
     Migration { version: 14, name: "sessions", sql: include_str!("../migrations/0014_sessions.sql") },
     Migration { version: 15, name: "webhooks", sql: include_str!("../migrations/0015_webhooks.sql") },
+    Migration { version: 16, name: "audit_lists", sql: include_str!("../migrations/0016_audit_lists.sql") },
 ];
 
 const HISTORY: &str = "CREATE TABLE IF NOT EXISTS schema_migrations (

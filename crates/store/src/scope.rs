@@ -63,8 +63,9 @@ pub struct Page<'a> {
     pub limit: i64,
 }
 
-/// No list answers with more rows than this, whatever was asked.
-pub const PAGE_ROWS_MAX: i64 = 1000;
+/// No list answers with more rows than this, whatever was asked: those of the longest page, and the one more that tells whether
+/// there is another.
+pub const PAGE_ROWS_MAX: i64 = model::number::SlotPageSize::MAX + 1;
 
 impl<'a> Page<'a> {
     /// The first `limit` rows.

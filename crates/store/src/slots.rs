@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use model::event::{Change as What, Noun};
 use model::supply::{FabricClaimMode, SlotState};
-use model::{AllocationId, NodeId, SlotId, Timestamp};
+use model::{AllocationId, NodeId, PoolId, SlotId, Timestamp};
 
 use crate::living::{Life, Seen, life_begins_anew, life_columns, wait_ends};
 use crate::record::{self, Change, Stamp};
@@ -108,6 +108,23 @@ impl SlotRow {
     fn entering(&self, state: SlotState) -> Change<'_> {
         self.change(What::StateChanged).states(Some(self.state.as_str()), state.as_str())
     }
+}
+
+/// What a map of the fleet shows of a slot.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SlotCell {
+    /// Its id.
+    pub id: SlotId,
+    /// Its node.
+    pub node_id: NodeId,
+    /// Its GPU's place on the board.
+    pub gpu_module_id: Option<i64>,
+    /// Where it stands between being sold and being sold again.
+    pub state: SlotState,
+    /// The host shows something else than what was approved.
+    pub drifted: bool,
+    /// Who has a claim on it now, or on the whole node.
+    pub allocation_id: Option<AllocationId>,
 }
 
 /// A slot to record.
@@ -223,6 +240,13 @@ const LIST: &str = concat!(
     " WHERE s.id > $1 AND (CAST($3 AS TEXT) IS NULL OR s.node_id = $3) ",
     "AND (CAST($4 AS TEXT) IS NULL OR s.state = $4) ORDER BY s.id LIMIT $2"
 );
+// Each join finds one claim at most, by the index that keeps it so.
+const SURVEY: &str = "SELECT s.id, s.node_id, s.gpu_module_id, s.state, s.drifted, \
+    COALESCE(c.allocation_id, w.allocation_id) FROM node_resource_slots s \
+    LEFT JOIN allocation_resource_claims c ON c.slot_id = s.id AND c.active_mode = 'sliced' \
+    LEFT JOIN allocation_resource_claims w ON w.node_id = s.node_id AND w.active_mode = 'exclusive' \
+    WHERE s.id > $1 AND (CAST($3 AS TEXT) IS NULL OR s.node_id IN (SELECT n.id FROM nodes n WHERE n.pool_id = $3)) \
+    AND (CAST($4 AS TEXT) IS NULL OR s.state = $4) ORDER BY s.id LIMIT $2";
 const CHOSEN: &str = chosen!();
 const CHOSEN_LOCKED: &str = concat!(chosen!(), " FOR UPDATE OF s SKIP LOCKED");
 const ENTER: &str = concat!(
@@ -373,6 +397,27 @@ pub fn list(
 ) -> Result<Vec<SlotRow>, StoreError> {
     let state = state.map(SlotState::as_str);
     tx.query(LIST, &[page.after.into(), page.rows().into(), node_id.into(), state.into()])?.iter().map(read).collect()
+}
+
+/// The slots of the whole fleet in id order, of one pool and in one state where given, with who holds them.
+pub fn survey(
+    tx: &mut Tx<'_>,
+    pool_id: Option<&PoolId>,
+    state: Option<SlotState>,
+    page: Page<'_>,
+) -> Result<Vec<SlotCell>, StoreError> {
+    let params = [page.after.into(), page.rows().into(), pool_id.into(), state.map(SlotState::as_str).into()];
+    let read = |row: &Row| {
+        Ok(SlotCell {
+            id: row.parse(0)?,
+            node_id: row.parse(1)?,
+            gpu_module_id: row.opt_int(2)?,
+            state: row.parse(3)?,
+            drifted: row.flag(4)?,
+            allocation_id: row.opt_parse(5)?,
+        })
+    };
+    tx.query(SURVEY, &params)?.iter().map(read).collect()
 }
 
 /// The chosen slots as they are now, in id order, locked until the transaction ends; what another transaction has

@@ -21,6 +21,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/admin/allocations": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List allocations of all projects, by tenant and state.
+         * @description Needs the right `platform_read`.
+         */
+        get: operations["allocation_survey"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/admin/allocations/{allocation_id}": {
         parameters: {
             query?: never;
@@ -937,6 +957,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/admin/resource-slots": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the slots of the whole fleet, by pool and state.
+         * @description Needs the right `platform_read`.
+         */
+        get: operations["slot_survey"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/admin/resource-slots/{slot_id}": {
         parameters: {
             query?: never;
@@ -1561,7 +1601,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List audited actions the caller may see.
+         * List audited actions the caller may see, by who, what, on what and when.
          * @description Needs the right `self_read`.
          */
         get: operations["audit_list"];
@@ -1601,7 +1641,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List events after a position.
+         * List events after a position, of everything or of one thing.
          * @description Needs the right `self_read`.
          */
         get: operations["event_list"];
@@ -3337,7 +3377,7 @@ export interface components {
             /** @description The workload that it is a member of, where it goes through a queue. */
             workload_id?: components["schemas"]["WorkloadId"];
         };
-        /** @description One page of a list, oldest first. */
+        /** @description One page of a list; oldest first, where the query does not say otherwise. */
         AllocationViewPage: {
             /** @description The items. */
             items: components["schemas"]["AllocationView"][];
@@ -3392,7 +3432,7 @@ export interface components {
             /** @description With which token. */
             token_id?: components["schemas"]["TokenId"];
         };
-        /** @description One page of a list, oldest first. */
+        /** @description One page of a list; oldest first, where the query does not say otherwise. */
         AuditViewPage: {
             /** @description The items. */
             items: components["schemas"]["AuditView"][];
@@ -3574,7 +3614,7 @@ export interface components {
             /** @description The slot, unless it is for the whole node. */
             slot_id?: components["schemas"]["SlotId"];
         };
-        /** @description One page of a list, oldest first. */
+        /** @description One page of a list; oldest first, where the query does not say otherwise. */
         ClaimViewPage: {
             /** @description The items. */
             items: components["schemas"]["ClaimView"][];
@@ -3683,7 +3723,7 @@ export interface components {
              */
             version: number;
         };
-        /** @description One page of a list, oldest first. */
+        /** @description One page of a list; oldest first, where the query does not say otherwise. */
         ClusterQueueViewPage: {
             /** @description The items. */
             items: components["schemas"]["ClusterQueueView"][];
@@ -3720,7 +3760,7 @@ export interface components {
              */
             version: number;
         };
-        /** @description One page of a list, oldest first. */
+        /** @description One page of a list; oldest first, where the query does not say otherwise. */
         CohortViewPage: {
             /** @description The items. */
             items: components["schemas"]["CohortView"][];
@@ -3781,7 +3821,7 @@ export interface components {
              */
             snapshot_version: number;
         };
-        /** @description One page of a list, oldest first. */
+        /** @description One page of a list; oldest first, where the query does not say otherwise. */
         DecisionViewPage: {
             /** @description The items. */
             items: components["schemas"]["DecisionView"][];
@@ -3893,7 +3933,7 @@ export interface components {
             /** @description What shows that its content may go. */
             reason: string;
         };
-        /** @description One page of a list, oldest first. */
+        /** @description One page of a list; oldest first, where the query does not say otherwise. */
         DiskGrantViewPage: {
             /** @description The items. */
             items: components["schemas"]["DiskGrantView"][];
@@ -4056,7 +4096,7 @@ export interface components {
              */
             version: number;
         };
-        /** @description One page of a list, oldest first. */
+        /** @description One page of a list; oldest first, where the query does not say otherwise. */
         EnrollmentTokenViewPage: {
             /** @description The items. */
             items: components["schemas"]["EnrollmentTokenView"][];
@@ -4394,7 +4434,7 @@ export interface components {
              */
             version: number;
         };
-        /** @description One page of a list, oldest first. */
+        /** @description One page of a list; oldest first, where the query does not say otherwise. */
         FlavorViewPage: {
             /** @description The items. */
             items: components["schemas"]["FlavorView"][];
@@ -4642,7 +4682,7 @@ export interface components {
              */
             version: number;
         };
-        /** @description One page of a list, oldest first. */
+        /** @description One page of a list; oldest first, where the query does not say otherwise. */
         HardwareProfileViewPage: {
             /** @description The items. */
             items: components["schemas"]["HardwareProfileView"][];
@@ -4808,7 +4848,7 @@ export interface components {
              */
             version: number;
         };
-        /** @description One page of a list, oldest first. */
+        /** @description One page of a list; oldest first, where the query does not say otherwise. */
         ImageKeyViewPage: {
             /** @description The items. */
             items: components["schemas"]["ImageKeyView"][];
@@ -4879,7 +4919,7 @@ export interface components {
              */
             version: number;
         };
-        /** @description One page of a list, oldest first. */
+        /** @description One page of a list; oldest first, where the query does not say otherwise. */
         ImageViewPage: {
             /** @description The items. */
             items: components["schemas"]["ImageView"][];
@@ -4910,7 +4950,7 @@ export interface components {
             /** @description The node. */
             node_id: components["schemas"]["NodeId"];
         };
-        /** @description One page of a list, oldest first. */
+        /** @description One page of a list; oldest first, where the query does not say otherwise. */
         IncidentViewPage: {
             /** @description The items. */
             items: components["schemas"]["IncidentView"][];
@@ -5014,7 +5054,7 @@ export interface components {
              */
             version: number;
         };
-        /** @description One page of a list, oldest first. */
+        /** @description One page of a list; oldest first, where the query does not say otherwise. */
         IngressViewPage: {
             /** @description The items. */
             items: components["schemas"]["IngressView"][];
@@ -5108,6 +5148,8 @@ export interface components {
         };
         /** @description What runs over a fabric port. */
         LinkLayer: "infiniband" | "ethernet";
+        /** @description What a list begins with. */
+        ListOrder: "oldest" | "newest";
         /** @description A project's way into a queue with quota. */
         LocalQueue: {
             /** @description The queue it leads to, by short name; settled at birth. */
@@ -5146,7 +5188,7 @@ export interface components {
              */
             version: number;
         };
-        /** @description One page of a list, oldest first. */
+        /** @description One page of a list; oldest first, where the query does not say otherwise. */
         LocalQueueViewPage: {
             /** @description The items. */
             items: components["schemas"]["LocalQueueView"][];
@@ -5178,7 +5220,7 @@ export interface components {
             /** @description Its tags. */
             tags: string[];
         };
-        /** @description One page of a list, oldest first. */
+        /** @description One page of a list; oldest first, where the query does not say otherwise. */
         MachineViewPage: {
             /** @description The items. */
             items: components["schemas"]["MachineView"][];
@@ -5237,7 +5279,7 @@ export interface components {
              */
             version: number;
         };
-        /** @description One page of a list, oldest first. */
+        /** @description One page of a list; oldest first, where the query does not say otherwise. */
         MemberViewPage: {
             /** @description The items. */
             items: components["schemas"]["MemberView"][];
@@ -5367,7 +5409,7 @@ export interface components {
              */
             version: number;
         };
-        /** @description One page of a list, oldest first. */
+        /** @description One page of a list; oldest first, where the query does not say otherwise. */
         NodeViewPage: {
             /** @description The items. */
             items: components["schemas"]["NodeView"][];
@@ -5569,7 +5611,7 @@ export interface components {
             /** @description The tenant it belongs to. */
             tenant_id?: components["schemas"]["TenantId"];
         };
-        /** @description One page of a list, oldest first. */
+        /** @description One page of a list; oldest first, where the query does not say otherwise. */
         OperationViewPage: {
             /** @description The items. */
             items: components["schemas"]["OperationView"][];
@@ -5726,7 +5768,7 @@ export interface components {
             /** @description The policy that ranked the places, by its short name. */
             policy?: string;
         };
-        /** @description One page of a list, oldest first. */
+        /** @description One page of a list; oldest first, where the query does not say otherwise. */
         PlacedDecisionViewPage: {
             /** @description The items. */
             items: components["schemas"]["PlacedDecisionView"][];
@@ -5978,7 +6020,7 @@ export interface components {
              */
             version: number;
         };
-        /** @description One page of a list, oldest first. */
+        /** @description One page of a list; oldest first, where the query does not say otherwise. */
         PoolViewPage: {
             /** @description The items. */
             items: components["schemas"]["PoolView"][];
@@ -6125,7 +6167,7 @@ export interface components {
              */
             version: number;
         };
-        /** @description One page of a list, oldest first. */
+        /** @description One page of a list; oldest first, where the query does not say otherwise. */
         PrincipalViewPage: {
             /** @description The items. */
             items: components["schemas"]["PrincipalView"][];
@@ -6165,7 +6207,7 @@ export interface components {
              */
             version: number;
         };
-        /** @description One page of a list, oldest first. */
+        /** @description One page of a list; oldest first, where the query does not say otherwise. */
         PriorityClassViewPage: {
             /** @description The items. */
             items: components["schemas"]["PriorityClassView"][];
@@ -6260,7 +6302,7 @@ export interface components {
              */
             version: number;
         };
-        /** @description One page of a list, oldest first. */
+        /** @description One page of a list; oldest first, where the query does not say otherwise. */
         ProjectViewPage: {
             /** @description The items. */
             items: components["schemas"]["ProjectView"][];
@@ -6327,7 +6369,7 @@ export interface components {
              */
             use_generation: number;
         };
-        /** @description One page of a list, oldest first. */
+        /** @description One page of a list; oldest first, where the query does not say otherwise. */
         ProofSummaryPage: {
             /** @description The items. */
             items: components["schemas"]["ProofSummary"][];
@@ -6531,6 +6573,11 @@ export interface components {
             /** @description The order that asked for it. */
             task_id: components["schemas"]["TaskId"];
         };
+        /**
+         * @description 1 to 200 printable ASCII characters and inner spaces
+         * @example tenant_create
+         */
+        RecordedName: string;
         /** @description What was kept of what a console printed. */
         RecordingView: {
             /**
@@ -6590,7 +6637,7 @@ export interface components {
              */
             version: number;
         };
-        /** @description One page of a list, oldest first. */
+        /** @description One page of a list; oldest first, where the query does not say otherwise. */
         RegionViewPage: {
             /** @description The items. */
             items: components["schemas"]["RegionView"][];
@@ -6782,7 +6829,7 @@ export interface components {
              */
             version: number;
         };
-        /** @description One page of a list, oldest first. */
+        /** @description One page of a list; oldest first, where the query does not say otherwise. */
         SkuViewPage: {
             /** @description The items. */
             items: components["schemas"]["SkuView"][];
@@ -6803,6 +6850,31 @@ export interface components {
             nvme_identity?: components["schemas"]["DeviceName"];
             /** @description The guest's address. */
             private_ip?: components["schemas"]["DeviceName"];
+        };
+        /** @description A slot as one cell of a map of the fleet: little enough that thousands fit in a few pages. */
+        SlotCellView: {
+            /** @description Who holds it now, by itself or with its whole node. */
+            allocation_id?: components["schemas"]["AllocationId"];
+            /** @description Whether its host shows something else than what was approved; then it is not for sale. */
+            drifted: boolean;
+            /** @description What its workflow is doing. */
+            execution: components["schemas"]["SlotState"];
+            /**
+             * Format: int64
+             * @description Its GPU's place on the board.
+             */
+            gpu_module_id?: number;
+            /** @description Its id. */
+            id: components["schemas"]["SlotId"];
+            /** @description Its node. */
+            node_id: components["schemas"]["NodeId"];
+        };
+        /** @description One page of a list; oldest first, where the query does not say otherwise. */
+        SlotCellViewPage: {
+            /** @description The items. */
+            items: components["schemas"]["SlotCellView"][];
+            /** @description Present when there is more. */
+            next_page_token?: components["schemas"]["PageToken"];
         };
         /** @description The slots of the nodes that were asked about (region, model, pool), each counted once. */
         SlotCounts: {
@@ -6868,6 +6940,8 @@ export interface components {
         SlotField: "node" | "gpu_pci_address" | "gpu_module_id" | "gpu_uuid" | "gpu_driver" | "gpu_link" | "nvme_identity" | "mgmt_mac" | "private_ip" | "fabric_claim_mode" | "fabric_vf_pci_address" | "numa_node";
         /** @example slt_01jh2n6f4zw8q9r0s1t2v3x4y5 */
         SlotId: string;
+        /** Format: int64 */
+        SlotPageSize: number;
         /** @description A new slot profile. */
         SlotProfileCreateBody: {
             /** @description The GPU of its slots. */
@@ -6938,7 +7012,7 @@ export interface components {
              */
             version: number;
         };
-        /** @description One page of a list, oldest first. */
+        /** @description One page of a list; oldest first, where the query does not say otherwise. */
         SlotProfileViewPage: {
             /** @description The items. */
             items: components["schemas"]["SlotProfileView"][];
@@ -7008,7 +7082,7 @@ export interface components {
             /** @description What would end it, when there is no valid proof that the slot is clean. */
             ways_out?: string[];
         };
-        /** @description One page of a list, oldest first. */
+        /** @description One page of a list; oldest first, where the query does not say otherwise. */
         SlotViewPage: {
             /** @description The items. */
             items: components["schemas"]["SlotView"][];
@@ -7055,7 +7129,7 @@ export interface components {
              */
             version: number;
         };
-        /** @description One page of a list, oldest first. */
+        /** @description One page of a list; oldest first, where the query does not say otherwise. */
         SshKeyViewPage: {
             /** @description The items. */
             items: components["schemas"]["SshKeyView"][];
@@ -7142,7 +7216,7 @@ export interface components {
             /** @description When it was asked for. */
             wanted_at: components["schemas"]["Timestamp"];
         };
-        /** @description One page of a list, oldest first. */
+        /** @description One page of a list; oldest first, where the query does not say otherwise. */
         StreamViewPage: {
             /** @description The items. */
             items: components["schemas"]["StreamView"][];
@@ -7246,7 +7320,7 @@ export interface components {
             /** @description What stood against it, check by check, when it was refused before anything was made. */
             refusals?: components["schemas"]["HostRefusal"][];
         };
-        /** @description One page of a list, oldest first. */
+        /** @description One page of a list; oldest first, where the query does not say otherwise. */
         TaskViewPage: {
             /** @description The items. */
             items: components["schemas"]["TaskView"][];
@@ -7297,7 +7371,7 @@ export interface components {
              */
             version: number;
         };
-        /** @description One page of a list, oldest first. */
+        /** @description One page of a list; oldest first, where the query does not say otherwise. */
         TenantViewPage: {
             /** @description The items. */
             items: components["schemas"]["TenantView"][];
@@ -7423,7 +7497,7 @@ export interface components {
              */
             version: number;
         };
-        /** @description One page of a list, oldest first. */
+        /** @description One page of a list; oldest first, where the query does not say otherwise. */
         TokenViewPage: {
             /** @description The items. */
             items: components["schemas"]["TokenView"][];
@@ -7478,7 +7552,7 @@ export interface components {
              */
             version: number;
         };
-        /** @description One page of a list, oldest first. */
+        /** @description One page of a list; oldest first, where the query does not say otherwise. */
         TopologyViewPage: {
             /** @description The items. */
             items: components["schemas"]["TopologyView"][];
@@ -7532,7 +7606,7 @@ export interface components {
             /** @description When it ended; absent while it goes on. */
             to?: components["schemas"]["Timestamp"];
         };
-        /** @description One page of a list, oldest first. */
+        /** @description One page of a list; oldest first, where the query does not say otherwise. */
         UsageViewPage: {
             /** @description The items. */
             items: components["schemas"]["UsageView"][];
@@ -7685,7 +7759,7 @@ export interface components {
             /** @description To which webhook. */
             webhook_id: components["schemas"]["WebhookId"];
         };
-        /** @description One page of a list, oldest first. */
+        /** @description One page of a list; oldest first, where the query does not say otherwise. */
         WebhookDeliveryViewPage: {
             /** @description The items. */
             items: components["schemas"]["WebhookDeliveryView"][];
@@ -7769,7 +7843,7 @@ export interface components {
              */
             version: number;
         };
-        /** @description One page of a list, oldest first. */
+        /** @description One page of a list; oldest first, where the query does not say otherwise. */
         WebhookViewPage: {
             /** @description The items. */
             items: components["schemas"]["WebhookView"][];
@@ -7861,7 +7935,7 @@ export interface components {
              */
             version: number;
         };
-        /** @description One page of a list, oldest first. */
+        /** @description One page of a list; oldest first, where the query does not say otherwise. */
         WipeOverrideViewPage: {
             /** @description The items. */
             items: components["schemas"]["WipeOverrideView"][];
@@ -8041,7 +8115,7 @@ export interface components {
             /** @description Why it waits; only while it does, and once somebody has looked at it. */
             wait?: components["schemas"]["ExplanationView"];
         };
-        /** @description One page of a list, oldest first. */
+        /** @description One page of a list; oldest first, where the query does not say otherwise. */
         WorkloadViewPage: {
             /** @description The items. */
             items: components["schemas"]["WorkloadView"][];
@@ -9105,6 +9179,49 @@ export interface operations {
                 };
             };
             400: components["responses"]["400.malformed_request.invalid_parameter.invalid_header"];
+            401: components["responses"]["401.unauthenticated.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden"];
+            408: components["responses"]["408.request_timeout"];
+            413: components["responses"]["413.body_too_large"];
+            414: components["responses"]["414.uri_too_long"];
+            429: components["responses"]["429.rate_limited"];
+            431: components["responses"]["431.headers_too_large"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.store_unavailable"];
+        };
+    };
+    allocation_survey: {
+        parameters: {
+            query?: {
+                /** @description How many items at most; 50 when absent. */
+                page_size?: components["schemas"]["PageSize"];
+                /** @description Where to go on. */
+                page_token?: components["schemas"]["PageToken"];
+                /** @description Only in this state. */
+                state?: components["schemas"]["AllocationState"];
+                /** @description Only of this tenant. */
+                tenant_id?: components["schemas"]["TenantId"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    Link: components["headers"]["Link"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AllocationViewPage"];
+                };
+            };
+            400: components["responses"]["400.malformed_request.invalid_parameter.invalid_header.invalid_page_token"];
             401: components["responses"]["401.unauthenticated.token_expired.token_revoked"];
             403: components["responses"]["403.forbidden"];
             408: components["responses"]["408.request_timeout"];
@@ -11549,6 +11666,49 @@ export interface operations {
             503: components["responses"]["503.store_unavailable"];
         };
     };
+    slot_survey: {
+        parameters: {
+            query?: {
+                /** @description How many items at most; 50 when absent. */
+                page_size?: components["schemas"]["SlotPageSize"];
+                /** @description Where to go on. */
+                page_token?: components["schemas"]["PageToken"];
+                /** @description Only of nodes of this pool. */
+                pool_id?: components["schemas"]["PoolId"];
+                /** @description Only in this state. */
+                state?: components["schemas"]["SlotState"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    Link: components["headers"]["Link"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SlotCellViewPage"];
+                };
+            };
+            400: components["responses"]["400.malformed_request.invalid_parameter.invalid_header.invalid_page_token"];
+            401: components["responses"]["401.unauthenticated.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden"];
+            408: components["responses"]["408.request_timeout"];
+            413: components["responses"]["413.body_too_large"];
+            414: components["responses"]["414.uri_too_long"];
+            429: components["responses"]["429.rate_limited"];
+            431: components["responses"]["431.headers_too_large"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.store_unavailable"];
+        };
+    };
     slot_show: {
         parameters: {
             query?: never;
@@ -13013,10 +13173,22 @@ export interface operations {
     audit_list: {
         parameters: {
             query?: {
+                /** @description Only this operation. */
+                action?: components["schemas"]["RecordedName"];
+                /** @description Only by this one: a principal's id, or `system:…`. */
+                actor?: components["schemas"]["RecordedName"];
+                /** @description From this moment on; from the beginning when absent. */
+                from?: components["schemas"]["UtcTime"];
+                /** @description What comes first; the oldest when absent. */
+                order?: components["schemas"]["ListOrder"];
                 /** @description How many items at most; 50 when absent. */
                 page_size?: components["schemas"]["PageSize"];
                 /** @description Where to go on. */
                 page_token?: components["schemas"]["PageToken"];
+                /** @description Only on this. */
+                subject?: components["schemas"]["RecordedName"];
+                /** @description Until before this moment; until now when absent. */
+                to?: components["schemas"]["UtcTime"];
             };
             header?: never;
             path?: never;
@@ -13089,6 +13261,8 @@ export interface operations {
                 after?: components["schemas"]["EventPosition"];
                 /** @description How many at most; 50 when absent. */
                 page_size?: components["schemas"]["PageSize"];
+                /** @description Only events of the thing with this id. */
+                subject?: components["schemas"]["RecordedName"];
             };
             header?: never;
             path?: never;

@@ -7,6 +7,7 @@ use crate::{
     catalog::{RegionDelete, RegionPath},
     event::{CloudEvent, EventData},
     operation::OperationView,
+    page::PageQuery,
     tenancy::{
         ProjectPath, ProjectShow, TenantCreate, TenantCreateBody, TenantList, TenantPath, TenantUpdate,
         TenantUpdateBody,
@@ -257,8 +258,8 @@ async fn pages_are_walked_until_there_is_no_token() {
     };
     let other = "tnt_01jh2n6f4zw8q9r0s1t2v3x4y6";
     let server = Server::start(vec![page(TENANT, Some("t-1")), page(other, None)]);
-    let size = model::number::PageSize::try_from(1).unwrap();
-    let items = server.client().pages::<TenantList, _>(Nothing {}, Some(size)).all(10).await.unwrap();
+    let query = PageQuery { page_size: 1.try_into().ok(), page_token: None };
+    let items = server.client().pages::<TenantList, _>(Nothing {}, query).all(10).await.unwrap();
     let ids: Vec<&str> = items.iter().map(|tenant| tenant.id.as_str()).collect();
     assert_eq!(ids, [TENANT, other]);
     assert!(server.requests()[0].starts_with("GET /api/v1/tenants?page_size=1 HTTP/1.1"));

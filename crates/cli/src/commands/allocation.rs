@@ -3,8 +3,8 @@
 use api::{
     Nothing,
     allocation::{
-        AllocationExtend, AllocationExtendBody, AllocationList, AllocationPath, AllocationRelease, AllocationShow,
-        AllocationUpdate, AllocationUpdateBody,
+        AllocationExtend, AllocationExtendBody, AllocationList, AllocationPath, AllocationQuery, AllocationRelease,
+        AllocationShow, AllocationSurvey, AllocationUpdate, AllocationUpdateBody,
     },
     operation::OperationView,
     placement::DecisionList,
@@ -15,7 +15,7 @@ use api::{
 use clap::{Args, Subcommand};
 use model::{
     AllocationId,
-    allocation::{Label, Labels},
+    allocation::{Label, Labels, State},
     number::{EventPosition, PageSize},
     text::Slug,
     time::UtcTime,
@@ -23,7 +23,7 @@ use model::{
 
 use super::launch::label;
 use crate::{
-    args::{Consent, Keyed, Pinned, Waiting, examples},
+    args::{Consent, Keyed, Pinned, Waiting, examples, words},
     confirm::confirm,
     failure::Failure,
     follow, output,
@@ -38,14 +38,24 @@ use crate::{
 #[command(after_help = examples!["gpuaas allocation list --project aurora/vision"])]
 pub enum AllocationCommand {
     /// List allocations, ended ones too
-    #[command(after_help = examples!["gpuaas allocation list", "gpuaas allocation list --project aurora/vision -o json"])]
+    #[command(after_help = examples![
+        "gpuaas allocation list",
+        "gpuaas allocation list --project aurora/vision -o json",
+        "gpuaas allocation list --all-projects --state running --tenant aurora",
+    ])]
     List {
         /// Id, tenant/slug, or a slug that only one project has; all that you may see when absent
-        #[arg(long, conflicts_with = "tenant")]
+        #[arg(long, conflicts_with_all = ["tenant", "all_projects"])]
         project: Option<String>,
         /// Id or slug of a tenant: those of all its projects
         #[arg(long)]
         tenant: Option<String>,
+        /// Of all projects there are, deleted ones too, in one list by age, for operators
+        #[arg(long)]
+        all_projects: bool,
+        /// Of all projects, those in this state
+        #[arg(long, requires = "all_projects", value_parser = words!(State))]
+        state: Option<State>,
     },
     /// Show an allocation
     #[command(after_help = examples!["gpuaas allocation show alc_01jh2n6f4zw8q9r0s1t2v3x4y5"])]
@@ -138,7 +148,8 @@ pub async fn run(session: &Session, command: AllocationCommand) -> Result<(), Fa
             let path = ProjectPath { project_id: resolve::project(session, &name).await? };
             session.print_list(&table::ALLOCATIONS, session.list::<AllocationList, _>(path).await?)
         }
-        AllocationCommand::List { project: None, tenant } => {
+        AllocationCommand::List { all_projects: true, tenant, state, .. } => survey(session, tenant, state).await,
+        AllocationCommand::List { project: None, tenant, .. } => {
             let mut all = Vec::new();
             for project in resolve::projects(session, tenant.as_deref()).await? {
                 all.extend(session.list::<AllocationList, _>(ProjectPath { project_id: project.id }).await?);
@@ -172,6 +183,17 @@ pub async fn run(session: &Session, command: AllocationCommand) -> Result<(), Fa
             session.print(&session.send::<AllocationExtend>(path, body, extra).await?)
         }
     }
+}
+
+/// Lists the allocations of all projects, or of those of one tenant.
+async fn survey(session: &Session, tenant: Option<String>, state: Option<State>) -> Result<(), Failure> {
+    let tenant_id = match tenant {
+        Some(name) => Some(resolve::tenant(session, &name).await?),
+        None => None,
+    };
+    let page_size = PageSize::try_from(PageSize::MAX).ok();
+    let query = AllocationQuery { tenant_id, state, page_size, page_token: None };
+    session.print_list(&table::ALLOCATIONS, session.list_by::<AllocationSurvey, _>(Nothing {}, query, None).await?)
 }
 
 async fn update(session: &Session, args: Update) -> Result<(), Failure> {

@@ -2,7 +2,10 @@
 
 use api::event::{CloudEvent, EventList, EventPage, EventQuery};
 use clap::Subcommand;
-use model::number::{EventPosition, PageSize};
+use model::{
+    number::{EventPosition, PageSize},
+    text::RecordedName,
+};
 
 use crate::{args::examples, failure::Failure, output, output::Format, session::Session, table};
 
@@ -11,11 +14,14 @@ use crate::{args::examples, failure::Failure, output, output::Format, session::S
 #[command(after_help = examples!["gpuaas event list --limit 20", "gpuaas event follow"])]
 pub enum EventCommand {
     /// List events after a position, oldest first
-    #[command(after_help = examples!["gpuaas event list", "gpuaas event list --after 1200 --limit 500 -o json"])]
+    #[command(after_help = examples!["gpuaas event list", "gpuaas event list --after 1200 --limit 500 -o json", "gpuaas event list --subject alc_01jh2n6f4zw8q9r0s1t2v3x4y5"])]
     List {
         /// Only events after this position
         #[arg(long, default_value = "0", value_name = "SEQUENCE")]
         after: EventPosition,
+        /// Only events of the thing with this id
+        #[arg(long, value_name = "ID")]
+        subject: Option<RecordedName>,
         /// How many at most
         #[arg(long, default_value_t = 50, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
         limit: u32,
@@ -35,20 +41,26 @@ pub enum EventCommand {
 /// Carries out a verb.
 pub async fn run(session: &Session, command: EventCommand) -> Result<(), Failure> {
     match command {
-        EventCommand::List { after, limit } => {
-            let page = list(session, after, usize::try_from(limit).unwrap_or(usize::MAX)).await?;
+        EventCommand::List { after, subject, limit } => {
+            let page = list(session, after, subject, usize::try_from(limit).unwrap_or(usize::MAX)).await?;
             output::list(session.format, &table::EVENTS, &page.items, &page)
         }
         EventCommand::Follow { after, limit } => follow(session, after, limit).await,
     }
 }
 
-async fn list(session: &Session, mut after: EventPosition, limit: usize) -> Result<EventPage, Failure> {
+async fn list(
+    session: &Session,
+    mut after: EventPosition,
+    subject: Option<RecordedName>,
+    limit: usize,
+) -> Result<EventPage, Failure> {
     let mut all = EventPage { items: Vec::new(), next_after: after.get(), head: 0 };
     loop {
         let wanted =
             i64::try_from(limit - all.items.len()).unwrap_or(PageSize::MAX).clamp(PageSize::MIN, PageSize::MAX);
-        let query = EventQuery { after: Some(after), page_size: PageSize::try_from(wanted).ok() };
+        let page_size = PageSize::try_from(wanted).ok();
+        let query = EventQuery { after: Some(after), subject: subject.clone(), page_size };
         let page = session.query::<EventList>(api::Nothing {}, query).await?;
         let went_on = page.next_after > after.get();
         all.items.extend(page.items);

@@ -2,17 +2,18 @@
 
 use api::{
     Nothing,
-    fleet::{NodePath, SlotList},
+    fleet::{NodePath, SlotList, SlotQuery},
     supply::{
         ReasonBody, SlotApprove, SlotApproveBody, SlotApproveComplete, SlotDisable, SlotEnable, SlotPath,
-        SlotReapprove, SlotRepair, SlotShow,
+        SlotReapprove, SlotRepair, SlotShow, SlotSurvey,
     },
     wipe_override::{WipeOverrideRequest, WipeOverrideRequestBody},
 };
 use clap::{Args, Subcommand};
 use model::{
     SlotId,
-    supply::FabricClaimMode,
+    number::SlotPageSize,
+    supply::{FabricClaimMode, SlotState},
     text::{DeviceName, Justification, Note},
 };
 
@@ -29,11 +30,23 @@ use crate::{
 #[derive(Debug, Subcommand)]
 #[command(after_help = examples!["gpuaas slot list h200-slices-01", "gpuaas slot approve-complete h200-slices-01"])]
 pub enum SlotCommand {
-    /// List a node's slots
-    #[command(after_help = examples!["gpuaas slot list h200-slices-01", "gpuaas slot list h200-slices-01 -o json"])]
+    /// List a node's slots, or those of the whole fleet with who holds them
+    #[command(after_help = examples![
+        "gpuaas slot list h200-slices-01",
+        "gpuaas slot list h200-slices-01 -o json",
+        "gpuaas slot list --state cleanup_blocked",
+        "gpuaas slot list --pool h200-slices",
+    ])]
     List {
-        /// Id or host name of the node
-        node: String,
+        /// Id or host name of the node; the whole fleet when absent
+        #[arg(conflicts_with_all = ["pool", "state"])]
+        node: Option<String>,
+        /// Of the whole fleet, those of this pool, by id or slug
+        #[arg(long)]
+        pool: Option<String>,
+        /// Of the whole fleet, those in this state
+        #[arg(long, value_parser = words!(SlotState))]
+        state: Option<SlotState>,
     },
     /// Show a slot with what has drifted
     #[command(after_help = examples!["gpuaas slot show slt_01jh2n6f4zw8q9r0s1t2v3x4y5"])]
@@ -166,9 +179,10 @@ impl From<Devices> for SlotApproveBody {
 pub async fn run(session: &Session, command: SlotCommand) -> Result<(), Failure> {
     let on_node = async |node: String| Ok::<_, Failure>(NodePath { node_id: resolve::node(session, &node).await? });
     match command {
-        SlotCommand::List { node } => {
+        SlotCommand::List { node: Some(node), .. } => {
             session.print_list(&table::SLOTS, session.list::<SlotList, _>(on_node(node).await?).await?)
         }
+        SlotCommand::List { node: None, pool, state } => survey(session, pool, state).await,
         SlotCommand::Show { slot } => session.print(&session.show::<SlotShow>(SlotPath { slot_id: slot }).await?),
         SlotCommand::Approve { node, devices, keyed } => {
             let path = on_node(node).await?;
@@ -206,4 +220,15 @@ pub async fn run(session: &Session, command: SlotCommand) -> Result<(), Failure>
             session.print(&session.send::<SlotRepair>(path, Nothing {}, Extra::keyed(&keyed)).await?)
         }
     }
+}
+
+/// Lists the slots of the whole fleet.
+async fn survey(session: &Session, pool: Option<String>, state: Option<SlotState>) -> Result<(), Failure> {
+    let pool_id = match pool {
+        Some(name) => Some(resolve::pool(session, &name).await?),
+        None => None,
+    };
+    let page_size = SlotPageSize::try_from(SlotPageSize::MAX).ok();
+    let query = SlotQuery { pool_id, state, page_size, page_token: None };
+    session.print_list(&table::SLOT_CELLS, session.list_by::<SlotSurvey, _>(Nothing {}, query, None).await?)
 }

@@ -7,7 +7,6 @@ use api::{
     workload::{
         WorkloadCancel, WorkloadGate, WorkloadGateBody, WorkloadList, WorkloadPath, WorkloadPriority,
         WorkloadPriorityBody, WorkloadQuery, WorkloadShow, WorkloadSubmit, WorkloadSubmitBody, WorkloadSurvey,
-        WorkloadView,
     },
 };
 use clap::{Args, Subcommand, ValueEnum};
@@ -143,7 +142,10 @@ pub async fn run(session: &Session, command: WorkloadCommand) -> Result<(), Fail
             session.print_list(&table::WORKLOADS, session.list::<WorkloadList, _>(path).await?)
         }
         WorkloadCommand::List { project: None, queue, state } => {
-            session.print_list(&table::WORKLOADS, surveyed(session, queue, state).await?)
+            let page_size = PageSize::try_from(PageSize::MAX).ok();
+            let query = WorkloadQuery { queue, state, page_size, page_token: None };
+            let found = session.list_by::<WorkloadSurvey, _>(Nothing {}, query, None).await?;
+            session.print_list(&table::WORKLOADS, found)
         }
         WorkloadCommand::Show { workload } => {
             let view = session.show::<WorkloadShow>(WorkloadPath { workload_id: workload }).await?;
@@ -168,21 +170,6 @@ pub async fn run(session: &Session, command: WorkloadCommand) -> Result<(), Fail
             let body = WorkloadGateBody { closed: gate == Gate::Closed };
             let (path, extra) = (WorkloadPath { workload_id: workload }, Extra::keyed(&keyed).pinned(&pinned));
             session.print(&session.send::<WorkloadGate>(path, body, extra).await?)
-        }
-    }
-}
-
-/// Workloads of all projects, page by page.
-async fn surveyed(session: &Session, queue: Option<Slug>, state: Option<State>) -> Result<Vec<WorkloadView>, Failure> {
-    let (mut all, mut page_token) = (Vec::new(), None);
-    loop {
-        let page_size = PageSize::try_from(PageSize::MAX).ok();
-        let query = WorkloadQuery { queue: queue.clone(), state, page_size, page_token };
-        let page = session.query::<WorkloadSurvey>(Nothing {}, query).await?;
-        all.extend(page.items);
-        page_token = page.next_page_token;
-        if page_token.is_none() {
-            return Ok(all);
         }
     }
 }

@@ -8,7 +8,7 @@
 
 use api::{
     Code, Endpoint, Operation, Problem, Right,
-    page::{Page, PageQuery, PageToken},
+    page::{Page, PageToken, Paged},
 };
 use model::{
     AllocationId, EnrollmentTokenId, IngressId, MemberId, NodeId, OperationId, PoolId, PrincipalId, ProjectId,
@@ -533,7 +533,7 @@ impl Ctx<'_, '_> {
     }
 
     /// Where a page of this list starts.
-    pub(crate) fn cursor(&self, query: &PageQuery) -> Result<Cursor, Refusal> {
+    pub(crate) fn cursor(&self, query: &impl Paged) -> Result<Cursor, Refusal> {
         Ok(Cursor::read(query, self.binding)?)
     }
 

@@ -4,7 +4,7 @@
 
 use api::{
     Code, Problem,
-    page::{DEFAULT_PAGE_SIZE, Page, PageQuery, PageToken},
+    page::{DEFAULT_PAGE_SIZE, Page, PageToken, Paged},
 };
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use sha2::{Digest, Sha256};
@@ -39,9 +39,9 @@ pub(crate) struct Cursor {
 
 impl Cursor {
     /// Reads where to go on.
-    pub(crate) fn read(query: &PageQuery, binding: Binding) -> Result<Self, Problem> {
-        let size = query.page_size.map_or(DEFAULT_PAGE_SIZE, model::number::PageSize::get);
-        let after = match &query.page_token {
+    pub(crate) fn read(query: &impl Paged, binding: Binding) -> Result<Self, Problem> {
+        let size = query.page_size().unwrap_or(DEFAULT_PAGE_SIZE);
+        let after = match query.page_token() {
             None => String::new(),
             Some(token) => opened(token, binding).ok_or_else(foreign)?,
         };
@@ -92,6 +92,7 @@ fn opened(token: &PageToken, binding: Binding) -> Option<String> {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
+    use api::page::PageQuery;
 
     #[test]
     fn a_token_goes_on_in_its_own_list_only() {

@@ -5,7 +5,7 @@ use api::{
     Code, Problem,
     allocation::{
         AllocationExtend, AllocationLaunch, AllocationLaunchBody, AllocationList, AllocationRelease, AllocationShow,
-        AllocationUpdate, AllocationView, UserDataShow, UserDataView,
+        AllocationSurvey, AllocationUpdate, AllocationView, UserDataShow, UserDataView,
     },
     operation::OperationView,
     page::Page,
@@ -25,8 +25,8 @@ use model::{
     workload::Hardware,
 };
 use store::{
-    allocations,
-    allocations::{AllocationRow, Description},
+    Scope, allocations,
+    allocations::{AllocationFilter, AllocationRow, Description},
     decisions, images, pools, projects,
     projects::ProjectRow,
     regions,
@@ -44,7 +44,7 @@ use super::{
 };
 use crate::{
     applier::{admission_body, code_of},
-    front_door::{Answer, Ctx, Input, Refusal, Route, Work, internal, route},
+    front_door::{Answer, Ctx, Cursor, Input, Refusal, Route, Work, internal, route},
     usual_image::usual_image,
     views,
 };
@@ -58,6 +58,7 @@ pub(super) fn routes() -> Vec<Route> {
         route::<AllocationUpdate>(allocation_update),
         route::<AllocationExtend>(allocation_extend),
         route::<AllocationRelease>(allocation_release),
+        route::<AllocationSurvey>(allocation_survey),
     ]
 }
 
@@ -66,9 +67,29 @@ fn allocation_list(
     input: Input<AllocationList>,
 ) -> Result<Answer<Page<AllocationView>>, Refusal> {
     let project = ctx.project(&input.path.project_id)?;
-    let (cursor, scope, now) = (ctx.cursor(&input.query)?, ctx.scope(), ctx.now());
-    let filter = allocations::AllocationFilter { project_id: Some(&project.id), ..Default::default() };
-    let rows = allocations::list(ctx.tx, &scope, filter, cursor.rows())?;
+    let (cursor, scope) = (ctx.cursor(&input.query)?, ctx.scope());
+    let filter = AllocationFilter { project_id: Some(&project.id), ..AllocationFilter::default() };
+    page(ctx, &cursor, &scope, filter)
+}
+
+fn allocation_survey(
+    ctx: &mut Ctx<'_, '_>,
+    input: Input<AllocationSurvey>,
+) -> Result<Answer<Page<AllocationView>>, Refusal> {
+    ctx.platform()?;
+    let query = input.query;
+    let cursor = ctx.cursor(&query)?;
+    let filter = AllocationFilter { tenant_id: query.tenant_id.as_ref(), project_id: None, state: query.state };
+    page(ctx, &cursor, &Scope::All, filter)
+}
+
+fn page(
+    ctx: &mut Ctx<'_, '_>,
+    cursor: &Cursor,
+    scope: &Scope,
+    filter: AllocationFilter<'_>,
+) -> Result<Answer<Page<AllocationView>>, Refusal> {
+    let (rows, now) = (allocations::list(ctx.tx, scope, filter, cursor.rows())?, ctx.now());
     Ok(Answer::page(cursor.page(rows, |row| row.id.as_str(), |row| views::allocation(row, now))?))
 }
 

@@ -27,7 +27,10 @@ fn event_list(ctx: &mut Ctx<'_, '_>, input: Input<EventList>) -> Result<Answer<E
     let after = input.query.after.map_or(0, EventPosition::get);
     let limit = input.query.page_size.map_or(DEFAULT_PAGE_SIZE, PageSize::get);
     let (source, scope) = (source(ctx.tx)?, ctx.scope());
-    let page = events::list(ctx.tx, &scope, after, limit)?;
+    let page = match &input.query.subject {
+        None => events::list(ctx.tx, &scope, after, limit)?,
+        Some(subject) => events::list_about(ctx.tx, &scope, subject.as_str(), after, limit)?,
+    };
     let head = events::head(ctx.tx)?;
     let items = page.events.into_iter().map(|row| views::event(&source, row)).collect();
     Ok(Answer::new(EventPage { items, next_after: page.through, head }))

@@ -2,7 +2,7 @@
 //! carries what was sold and at what price.
 
 use api::{
-    page::{Page, PageQuery},
+    page::Page,
     usage::{UsageList, UsageView},
 };
 use model::{
@@ -26,7 +26,7 @@ pub(super) fn routes() -> Vec<Route> {
 fn usage_list(ctx: &mut Ctx<'_, '_>, input: Input<UsageList>) -> Result<Answer<Page<UsageView>>, Refusal> {
     let project = ctx.project(&input.path.project_id)?;
     let query = input.query;
-    let cursor = ctx.cursor(&PageQuery { page_size: query.page_size, page_token: query.page_token })?;
+    let cursor = ctx.cursor(&query)?;
     let from = query.from.map_or(Timestamp::from_micros(0), UtcTime::get);
     let to = query.to.map_or(ctx.now(), UtcTime::get).min(ctx.now());
     let rows = usage::of_project(ctx.tx, &project.id, (from, to), cursor.rows())?;

@@ -211,7 +211,7 @@ fn webhook_delivery_list(
 ) -> Result<Answer<Page<WebhookDeliveryView>>, Refusal> {
     let row = ctx.webhook(&input.path.webhook_id)?;
     let query = input.query;
-    let cursor = ctx.cursor(&PageQuery { page_size: query.page_size, page_token: query.page_token })?;
+    let cursor = ctx.cursor(&query)?;
     let rows = deliveries::list(ctx.tx, &row.id, query.state, cursor.rows())?;
     let shown = |row| Ok::<_, Refusal>(delivery_view(row));
     Ok(Answer::page(cursor.page(rows, |row| row.id.as_str(), shown)?))

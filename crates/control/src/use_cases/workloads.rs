@@ -5,7 +5,7 @@ use api::{
     Code, Problem,
     allocation::AllocationLaunchBody,
     operation::OperationView,
-    page::{Page, PageQuery},
+    page::Page,
     workload::{
         WorkloadCancel, WorkloadExplain, WorkloadExplanationView, WorkloadGate, WorkloadList, WorkloadPriority,
         WorkloadShow, WorkloadSubmit, WorkloadSurvey, WorkloadView,
@@ -237,7 +237,7 @@ fn workload_list(ctx: &mut Ctx<'_, '_>, input: Input<WorkloadList>) -> Result<An
 fn workload_survey(ctx: &mut Ctx<'_, '_>, input: Input<WorkloadSurvey>) -> Result<Answer<Page<WorkloadView>>, Refusal> {
     ctx.platform()?;
     let query = input.query;
-    let cursor = ctx.cursor(&PageQuery { page_size: query.page_size, page_token: query.page_token })?;
+    let cursor = ctx.cursor(&query)?;
     let filter = WorkloadFilter { project_id: None, queue: query.queue.as_ref(), state: query.state };
     page(ctx, &cursor, &Scope::All, filter)
 }

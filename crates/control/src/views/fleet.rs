@@ -1,7 +1,7 @@
 //! Nodes, slots, claims, orders and what can be had, as the API shows them.
 
 use api::{
-    fleet::{ClaimView, DriftView, NodeView, SlotView, TaskView},
+    fleet::{ClaimView, DriftView, NodeView, SlotCellView, SlotView, TaskView},
     supply::{AvailabilityView, DiskGrantView},
 };
 use engine::Availability;
@@ -12,8 +12,16 @@ use model::{
     task::{TaskFailure, TaskResult, TaskState},
 };
 use store::{
-    StoreError, claims::ClaimRow, drifts::DriftRow, grants::GrantRow, nodes::NodeRow, regions::RegionRow,
-    slots::SlotRow, standing::Standing, tasks::TaskRow, wipe_overrides::WipeOverrideRow,
+    StoreError,
+    claims::ClaimRow,
+    drifts::DriftRow,
+    grants::GrantRow,
+    nodes::NodeRow,
+    regions::RegionRow,
+    slots::{SlotCell, SlotRow},
+    standing::Standing,
+    tasks::TaskRow,
+    wipe_overrides::WipeOverrideRow,
 };
 
 use super::{progress, sentence, stored};
@@ -71,6 +79,18 @@ pub(crate) fn profiles(row: &NodeRow) -> Result<Vec<NodeProfile>, StoreError> {
     let why =
         |error: serde_json::Error| StoreError::Corrupt { column: "nodes.profiles".into(), why: error.to_string() };
     serde_json::from_str(&row.profiles).map_err(why)
+}
+
+/// A slot as a cell of a map.
+pub fn slot_cell(row: SlotCell) -> SlotCellView {
+    SlotCellView {
+        id: row.id,
+        node_id: row.node_id,
+        gpu_module_id: row.gpu_module_id,
+        execution: row.state,
+        drifted: row.drifted,
+        allocation_id: row.allocation_id,
+    }
 }
 
 /// A slot, with what has drifted on it.

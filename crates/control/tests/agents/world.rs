@@ -223,7 +223,9 @@ impl World {
 
     /// What somebody did, by the audit trail: (action, body).
     pub async fn audited(&self, actor: &str) -> Vec<(String, String)> {
-        let rows = self.read(|tx| audit::list(tx, &store::Scope::All, None, store::Page::first(1000))).await;
+        let rows = self
+            .read(|tx| audit::list(tx, &store::Scope::All, audit::AuditFilter::default(), store::Page::first(1000)))
+            .await;
         let by = rows.into_iter().filter(|row| row.row.actor == actor);
         by.map(|row| (row.row.action, row.row.body)).collect()
     }

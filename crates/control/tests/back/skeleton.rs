@@ -74,7 +74,7 @@ fn the_placement_commit_says_what_was_sold_and_why() {
         assert!(read.because.contains("A slice of 1"), "{read:?}");
         assert_eq!(read.record.unwrap().candidates[0].node_id, world.nodes[0].id);
         assert!(decided[0].body.len() <= 1024);
-        let audited = world.read(|tx| audit::list(tx, &Scope::All, None, Page::first(100)));
+        let audited = world.read(|tx| audit::list(tx, &Scope::All, audit::AuditFilter::default(), Page::first(100)));
         let placed: Vec<_> = audited.iter().filter(|entry| entry.row.actor == "system:placement").collect();
         assert_eq!(placed.len(), 1);
         assert_eq!(placed[0].row.subject, id.to_string());

@@ -208,7 +208,10 @@ impl Site {
 
     /// What the audit trail says about streams to an allocation: (action, body).
     pub async fn audited(&self, allocation: &AllocationId) -> Vec<(String, Value)> {
-        let rows = self.world.read(|tx| audit::list(tx, &store::Scope::All, None, store::Page::first(1000))).await;
+        let rows = self
+            .world
+            .read(|tx| audit::list(tx, &store::Scope::All, audit::AuditFilter::default(), store::Page::first(1000)))
+            .await;
         let about = rows.into_iter().map(|row| row.row).filter(|row| row.subject == allocation.as_str());
         about.map(|row| (row.action, serde_json::from_str(&row.body).unwrap())).collect()
     }

@@ -4,9 +4,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use model::identity::MemberRole;
+use model::listing::ListOrder;
 use model::tenancy::Desired;
 use model::{PrincipalId, TenantId, Timestamp};
-use store::audit::{AuditRow, Break, Link};
+use store::audit::{AuditFilter, AuditRow, Break, Link};
 use store::idempotency::Kept;
 use store::testing::both_engines;
 use store::{Db, Page, Scope, Stamp, StoreError, audit, events, idempotency, tenants};
@@ -59,8 +60,18 @@ fn events_are_numbered_without_gaps_and_each_object_in_the_order_of_its_versions
                 .collect();
             assert_eq!(versions, (1..=7).collect::<Vec<_>>());
             let id = id.clone();
-            let timeline = read(&db, move |tx| events::of_subject(tx, id.as_str(), 2, 3));
+            let subject = id.clone();
+            let timeline = read(&db, move |tx| events::of_subject(tx, subject.as_str(), 2, 3));
             assert_eq!(timeline.iter().map(|event| event.object_version).collect::<Vec<_>>(), [3, 4, 5]);
+            let (mut told, mut after) = (Vec::new(), 0);
+            while after < 14 {
+                let subject = id.clone();
+                let page = read(&db, move |tx| events::list_about(tx, &Scope::All, subject.as_str(), after, 3));
+                assert!(page.events.len() <= 3 && page.through > after);
+                after = page.through;
+                told.extend(page.events);
+            }
+            assert!(all.events.iter().filter(|event| event.subject_id == id.as_str()).eq(&told));
         }
     });
 }
@@ -163,7 +174,7 @@ fn the_audit_chain_holds_over_batches() {
         assert_eq!(head.seq, 7);
         assert_eq!(read(&db, |tx| audit::verify_chain(tx, None)), Ok(Some(head.clone())));
         let more = audited(&db, 2, None);
-        let listed = read(&db, |tx| audit::list(tx, &Scope::All, None, Page::first(50)));
+        let listed = read(&db, |tx| audit::list(tx, &Scope::All, AuditFilter::default(), Page::first(50)));
         assert_eq!(
             listed.iter().map(|chained| &chained.row).collect::<Vec<_>>(),
             made.iter().chain(&more).collect::<Vec<_>>()
@@ -252,16 +263,83 @@ fn a_tenant_sees_its_own_audit_rows() {
         audited(&db, 2, Some(&theirs));
         audited(&db, 1, None);
         let seen = |scope: Scope, tenant_id: Option<TenantId>| -> Vec<AuditRow> {
-            read(&db, move |tx| audit::list(tx, &scope, tenant_id.as_ref(), Page::first(50)))
-                .into_iter()
-                .map(|chained| chained.row)
-                .collect()
+            let within = move |tx: &mut store::Tx<'_>| {
+                let filter = AuditFilter { tenant_id: tenant_id.as_ref(), ..AuditFilter::default() };
+                audit::list(tx, &scope, filter, Page::first(50))
+            };
+            read(&db, within).into_iter().map(|chained| chained.row).collect()
         };
         assert_eq!(seen(scope(&admin), None), own);
         assert_eq!(seen(scope(&admin), Some(theirs.clone())), []);
         assert_eq!(seen(scope(&part), None), []);
         assert_eq!(seen(Scope::All, None).len(), 5);
         assert_eq!(seen(Scope::All, Some(theirs)).len(), 2);
+    });
+}
+
+#[test]
+fn actions_are_found_by_every_filter_in_both_orders() {
+    // Whether a row is one that the filter means, said a second time.
+    fn meant(row: &AuditRow, filter: &AuditFilter<'_>) -> bool {
+        filter.tenant_id.is_none_or(|it| row.tenant_id.as_ref() == Some(it))
+            && filter.actor.is_none_or(|it| row.actor == it)
+            && filter.action.is_none_or(|it| row.action == it)
+            && filter.subject.is_none_or(|it| row.subject == it)
+            && filter.from.is_none_or(|it| row.at >= it)
+            && filter.to.is_none_or(|it| row.at < it)
+    }
+    both_engines(|db| {
+        let tenant_id = tenant(&db);
+        let made: Vec<AuditRow> = (0..48_usize)
+            .map(|step| {
+                // Several within one thousandth of a second, as ids count, and at moments between two.
+                let at = Timestamp::from_micros(1_700_000_000_000_000 + i64::try_from(step / 3).unwrap() * 700);
+                AuditRow {
+                    id: model::AuditId::from_parts(at, bits()),
+                    actor: ["prn_a", "prn_b", "system:x"][step % 3].into(),
+                    token_id: None,
+                    action: ["made", "ended"][step / 3 % 2].into(),
+                    subject: ["tnt_x", "tnt_y", "alc_z", "alc_w"][step / 6 % 4].into(),
+                    tenant_id: (step % 2 == 0).then(|| tenant_id.clone()),
+                    request_id: "req".into(),
+                    body: "{}".into(),
+                    at,
+                }
+            })
+            .collect();
+        let rows = made.clone();
+        write(&db, move |tx, _| audit::append_all(tx, &rows)).unwrap();
+        let mut known = made.clone();
+        known.sort_by(|one, other| one.id.cmp(&other.id));
+        let times = [None, Some(made[0].at), Some(made[20].at), Some(made[47].at.plus_seconds(1))];
+        for case in 0..256_usize {
+            let (tenant_id, known) = (tenant_id.clone(), known.clone());
+            read(&db, move |tx| {
+                let filter = AuditFilter {
+                    tenant_id: (case & 1 > 0).then_some(&tenant_id),
+                    actor: (case & 2 > 0).then_some("prn_b"),
+                    action: (case & 4 > 0).then_some("made"),
+                    subject: (case & 8 > 0).then_some("alc_z"),
+                    from: times[case / 16 % 4],
+                    to: times[case / 64],
+                    order: ListOrder::Oldest,
+                };
+                let mut wanted: Vec<&AuditRow> = known.iter().filter(|row| meant(row, &filter)).collect();
+                for order in [ListOrder::Oldest, ListOrder::Newest] {
+                    let (mut found, mut after) = (Vec::new(), String::new());
+                    loop {
+                        let page =
+                            audit::list(tx, &Scope::All, AuditFilter { order, ..filter }, Page::after(&after, 7))?;
+                        let Some(last) = page.last() else { break };
+                        after = last.row.id.to_string();
+                        found.extend(page.into_iter().map(|chained| chained.row));
+                    }
+                    assert_eq!(found.iter().collect::<Vec<_>>(), wanted, "{filter:?} {order}");
+                    wanted.reverse();
+                }
+                Ok(())
+            });
+        }
     });
 }
 

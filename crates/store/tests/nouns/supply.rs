@@ -1,12 +1,16 @@
 //! Regions, pools, SKUs, nodes, slots, proofs, and the fleet as placement sees it.
 
+use model::sku::CapacityShape;
 use model::supply::{NodeState, OccupancyMode, SlotState};
-use model::{NodeId, SlotId};
+use model::{AllocationId, NodeId, PoolId, SlotId};
+use store::claims::NodeClaim;
 use store::slots::{Health, SlotNew, SlotRow};
 use store::testing::both_engines;
-use store::{Db, Page, StoreError, claims, fleet, living, nodes, pools, proofs, regions, skus, slots};
+use store::{Db, Page, StoreError, Tx, claims, fleet, living, nodes, pools, proofs, regions, skus, slots};
 
-use crate::world::{changes, fresh, node, parts, placed, proof_for, read, site, slots_on, started, terms, tick, write};
+use crate::world::{
+    changes, fresh, node, parts, placed, proof_for, read, request, site, slots_on, started, terms, tick, write,
+};
 
 fn slot(db: &Db, id: &SlotId) -> SlotRow {
     let id = id.clone();
@@ -190,6 +194,44 @@ fn slots_never_share_a_device_and_are_sold_only_when_complete() {
         assert_eq!(disabled.len(), 5);
         let node_id = site.node_id.clone();
         assert_eq!(read(&db, move |tx| slots::of_node(tx, &node_id)).len(), 7);
+    });
+}
+
+#[test]
+fn a_survey_shows_every_slot_with_who_holds_it() {
+    both_engines(|db| {
+        let (site, other) = (site(&db, 3), site(&db, 2));
+        let held = placed(&db, &site, &site.slot_ids[..1]);
+        let whole = request(&db, &other, CapacityShape::Baremetal, 8);
+        let (by, node_id) = (whole.clone(), other.node_id.clone());
+        let claim = NodeClaim { id: fresh!(ClaimId), fence: 1, snapshot: "{}".into() };
+        assert!(write(&db, move |tx, stamp| claims::take_node(tx, &by, &node_id, &claim, stamp.now)).unwrap());
+        let survey = |pool_id: Option<&PoolId>, state: Option<SlotState>, after: &str, limit: i64| {
+            let (pool_id, after) = (pool_id.cloned(), after.to_owned());
+            let found = move |tx: &mut Tx<'_>| slots::survey(tx, pool_id.as_ref(), state, Page::after(&after, limit));
+            read(&db, found).into_iter().map(|cell| (cell.id, cell.allocation_id)).collect::<Vec<_>>()
+        };
+        let all: Vec<(SlotId, Option<AllocationId>)> = [
+            (&site.slot_ids[0], Some(&held)),
+            (&site.slot_ids[1], None),
+            (&site.slot_ids[2], None),
+            (&other.slot_ids[0], Some(&whole)),
+            (&other.slot_ids[1], Some(&whole)),
+        ]
+        .map(|(slot, holder)| (slot.clone(), holder.cloned()))
+        .into();
+        assert_eq!(survey(None, None, "", 50), all);
+        assert_eq!(survey(None, None, "", 2), all[..2]);
+        assert_eq!(survey(None, None, all[1].0.as_str(), 50), all[2..]);
+        assert_eq!(survey(Some(&site.pool_id), None, "", 50), all[..3]);
+        assert_eq!(survey(Some(&other.pool_id), Some(SlotState::Reserved), "", 50), []);
+        assert_eq!(survey(None, Some(SlotState::Reserved), "", 50), all[..1]);
+        let cell = read(&db, |tx| slots::survey(tx, None, None, Page::first(1))).remove(0);
+        let row = slot(&db, &cell.id);
+        assert_eq!(
+            (cell.node_id, cell.gpu_module_id, cell.state, cell.drifted),
+            (row.node_id, row.parts.gpu_module_id, row.state, row.drifted)
+        );
     });
 }
 

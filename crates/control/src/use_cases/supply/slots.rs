@@ -2,9 +2,11 @@
 //! back, wiped once more. Whether a slot is let through is the validator's word; whether it is clean is its proof's.
 
 use api::{
-    fleet::SlotView,
+    fleet::{SlotCellView, SlotView},
+    page::Page,
     supply::{
-        ApprovedAllView, SlotApprove, SlotApproveComplete, SlotDisable, SlotEnable, SlotReapprove, SlotRepair, SlotShow,
+        ApprovedAllView, SlotApprove, SlotApproveComplete, SlotDisable, SlotEnable, SlotReapprove, SlotRepair,
+        SlotShow, SlotSurvey,
     },
 };
 use model::{
@@ -32,12 +34,22 @@ pub(super) fn routes() -> Vec<Route> {
     vec![
         route::<SlotApprove>(slot_approve),
         route::<SlotApproveComplete>(slot_approve_complete),
+        route::<SlotSurvey>(slot_survey),
         route::<SlotShow>(slot_show),
         route::<SlotReapprove>(slot_reapprove),
         route::<SlotDisable>(slot_disable),
         route::<SlotEnable>(slot_enable),
         route::<SlotRepair>(slot_repair),
     ]
+}
+
+fn slot_survey(ctx: &mut Ctx<'_, '_>, input: Input<SlotSurvey>) -> Result<Answer<Page<SlotCellView>>, Refusal> {
+    ctx.platform()?;
+    let query = input.query;
+    let cursor = ctx.cursor(&query)?;
+    let rows = slots::survey(ctx.tx, query.pool_id.as_ref(), query.state, cursor.rows())?;
+    let page = cursor.page(rows, |row| row.id.as_str(), |row| Ok::<_, Refusal>(views::slot_cell(row)))?;
+    Ok(Answer::page(page))
 }
 
 fn slot_show(ctx: &mut Ctx<'_, '_>, input: Input<SlotShow>) -> Result<Answer<SlotView>, Refusal> {
