@@ -361,6 +361,12 @@ impl Session {
         output::object(self.format, value)
     }
 
+    /// Prints something that is meant to be kept in a file: a table of it would be of no use.
+    pub fn print_file<T: Serialize>(&self, value: &T) -> Result<(), Failure> {
+        let format = if self.format == Format::Table { Format::Yaml } else { self.format };
+        output::object(format, value)
+    }
+
     /// Prints a list.
     pub fn print_list<T: Serialize>(&self, columns: &Columns, items: Vec<T>) -> Result<(), Failure> {
         output::list(self.format, columns, &items, &Items { items: &items })

@@ -57,6 +57,13 @@ fn governance_comes_with_what_it_refers_to_and_is_then_left_alone() {
     let count = report["items"].as_array().unwrap().len();
     assert_eq!((again.code, &report["counts"]["unchanged"]), (0, &value!(count)), "{report:#}");
 
+    // What is exported can be applied, and is what is there already.
+    let exported = desk.run(&["governance", "export"]);
+    assert!(exported.stdout.contains("project: aurora/vision"), "{}", exported.stdout);
+    let same = desk.apply(&exported.stdout, &["--yes", "-o", "json"]);
+    let report: Value = serde_json::from_str(&same.stdout).unwrap();
+    assert_eq!((same.code, &report["counts"]["unchanged"]), (0, &value!(5)), "{report:#}");
+
     let changed = desk.apply(&GOVERNED.replace("nominal: 8", "nominal: 9"), &["--yes"]);
     assert_eq!(changed.code, 0, "{}", changed.stderr);
     assert!(changed.stdout.contains("changed   cluster_queue vision: resource_groups"), "{}", changed.stdout);

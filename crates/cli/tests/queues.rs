@@ -194,6 +194,12 @@ fn simulated(desk: &Desk<'_>, borrower: &str) {
     let text = desk.done(&["queue", "simulate", "--change", &larger]);
     assert!(text.stdout.contains(borrower) && text.stdout.contains("\n  aurora "), "{}", text.stdout);
     assert!(text.stderr.contains("1 would start, 0 would have to go"), "{}", text.stderr);
+    // If all of it belonged to the borrower, it would get it back from the other one, and start.
+    let all = GOVERNED.replacen("nominal: 4", "nominal: 8", 1).replacen("nominal: 4", "nominal: 0", 1);
+    let effects = desk.json(&["queue", "simulate", "--change", &desk.file("all.yaml", &all)]);
+    assert_eq!((&effects["starts"], &effects["stops"]), (&value!(1), &value!(1)), "{effects:#}");
+    let uses = effects["queues"].as_array().unwrap().iter().filter(|queue| queue["slug"] == "borealis");
+    assert!(uses.clone().count() > 0 && uses.clone().all(|queue| queue["running"] == 0), "{effects:#}");
     assert_eq!(desk.json(&["governance", "export"]), before);
     assert_eq!(desk.workload(borrower)["execution"], "queued");
     let nothing = desk.file("nothing.yaml", "regions: [{ slug: eu-north, name: Europe North }]");

@@ -11,6 +11,7 @@ use api::{
 use clap::Subcommand;
 use model::text::Slug;
 
+use super::apply::governance::as_file;
 use crate::{args::examples, failure::Failure, session::Session, table};
 
 /// Verbs of cohorts.
@@ -75,10 +76,10 @@ pub enum HardwareProfileCommand {
 
 /// Verbs of governance as a whole.
 #[derive(Debug, Subcommand)]
-#[command(after_help = examples!["gpuaas governance export -o yaml"])]
+#[command(after_help = examples!["gpuaas governance export"])]
 pub enum GovernanceCommand {
-    /// Write all objects as one document
-    #[command(after_help = examples!["gpuaas governance export -o yaml"])]
+    /// Write all objects as one file that `gpuaas apply` reads: YAML unless JSON is asked for
+    #[command(after_help = examples!["gpuaas governance export > governance.yaml"])]
     Export,
 }
 
@@ -125,5 +126,6 @@ pub async fn hardware_profile(session: &Session, command: HardwareProfileCommand
 /// Carries out a verb of governance.
 pub async fn governance(session: &Session, command: GovernanceCommand) -> Result<(), Failure> {
     let GovernanceCommand::Export = command;
-    session.print(&session.show::<GovernanceShow>(Nothing {}).await?.governance)
+    let objects = session.show::<GovernanceShow>(Nothing {}).await?.governance;
+    session.print_file(&as_file(session, objects).await?)
 }

@@ -65,15 +65,21 @@ impl Known {
 
 /// Nodes as they were before something was tried on them.
 #[derive(Default)]
-struct Before(BTreeMap<NodeId, Kept>);
+pub(super) struct Before(BTreeMap<NodeId, Kept>);
 
 impl Before {
-    fn keep(&mut self, snapshot: &Snapshot, node: &NodeId) {
+    /// Remembers a node as it is now, unless that was done before.
+    pub(super) fn keep(&mut self, snapshot: &Snapshot, node: &NodeId) {
         if !self.0.contains_key(node)
             && let Some(kept) = snapshot.inventory.keep(node)
         {
             self.0.insert(node.clone(), kept);
         }
+    }
+
+    /// Makes everything as it was.
+    pub(super) fn restore(self, snapshot: &mut Snapshot) {
+        self.0.into_values().for_each(|kept| snapshot.inventory.put_back(kept));
     }
 }
 
@@ -104,7 +110,7 @@ impl Governor {
                 chosen.push((node, found.slot_ids));
             }
         }
-        before.0.into_values().for_each(|kept| snapshot.inventory.put_back(kept));
+        before.restore(snapshot);
         let free = |(node, slots): (NodeId, Vec<SlotId>)| {
             let free = snapshot.inventory.free_of(&node, &slots);
             (!free.is_empty()).then_some((node, free))

@@ -14,6 +14,7 @@
 
 mod estate;
 mod floor;
+mod forecast;
 mod kept;
 mod lately;
 mod memo;
@@ -49,6 +50,7 @@ use model::{
 use store::{placing::WishRow, workloads::WorkloadRow};
 
 pub(crate) use estate::Names;
+pub(crate) use forecast::Forecast;
 pub(crate) use memo::BookMemo;
 pub(crate) use past::returning;
 pub(crate) use rows::{Rows, news, read, read_some};
@@ -656,48 +658,10 @@ impl Governor {
         words::tried_before(&mut told, written.map(|wait| wait.tried).unwrap_or_default());
         Some(told)
     }
-
-    /// What would become of everybody under other objects. Nothing is kept of it.
-    pub(crate) fn forecast(mut self, snapshot: &mut Snapshot, now: Timestamp) -> Forecast {
-        let mut forecast = Forecast::default();
-        self.scheduler.places_changed();
-        for _ in 0..CYCLES_AHEAD_MAX {
-            let Outcome { admitted, told, waits, unfinished } = self.cycle(snapshot, now);
-            let news = unfinished || !admitted.is_empty() || !told.is_empty();
-            for one in admitted {
-                forecast.waits.remove(&one.row.id);
-                forecast.starts.insert(one.row.id.clone(), one.row);
-            }
-            for one in told {
-                if let Some(place) = self.running.get(&one.row.id).copied() {
-                    self.scheduler.evict(place, Cause::Asked);
-                    if let Some(holder) = self.known.holders.get_mut(&place) {
-                        holder.row.state = State::Preempting;
-                    }
-                }
-                forecast.stops.insert(one.row.id.clone(), (one.row, one.rule));
-            }
-            forecast.waits.extend(waits.into_iter().map(|one| (one.row.id.clone(), (one.row, one.wait))));
-            if !news {
-                break;
-            }
-        }
-        forecast.uses = self.uses();
-        forecast
-    }
 }
 
 // How far ahead a question looks.
 const CYCLES_AHEAD_MAX: u32 = 64;
-
-/// What would become of everybody.
-#[derive(Debug, Default)]
-pub(crate) struct Forecast {
-    pub(crate) starts: BTreeMap<WorkloadId, WorkloadRow>,
-    pub(crate) stops: BTreeMap<WorkloadId, (WorkloadRow, PreemptionRule)>,
-    pub(crate) waits: BTreeMap<WorkloadId, (WorkloadRow, ExplanationView)>,
-    pub(crate) uses: Vec<QueueUseView>,
-}
 
 fn max_run_s(row: &WorkloadRow) -> Option<u32> {
     row.max_run_s.map(|seconds| u32::try_from(seconds).unwrap_or(u32::MAX))

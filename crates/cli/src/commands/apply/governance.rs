@@ -5,6 +5,7 @@
 use api::{
     Nothing,
     governance::{FindingView, GovernanceAppliedView, GovernanceApply, GovernanceApplyBody, GovernanceChangeView},
+    tenancy::TenantList,
 };
 use model::{
     governance::{
@@ -341,6 +342,61 @@ fn json(entry: &impl Serialize) -> Result<serde_json::Value, Failure> {
 
 fn read<T: serde::de::DeserializeOwned>(value: serde_json::Value) -> Result<T, Failure> {
     serde_json::from_value(value).map_err(|error| Failure::Local(format!("the file cannot be sent: {error}")))
+}
+
+/// The objects of the platform as a file that `apply` reads, with names for tenants and projects.
+pub async fn as_file(session: &Session, governance: Governance) -> Result<GovernanceFile, Failure> {
+    let tenants: BTreeMap<String, String> = session
+        .list::<TenantList, _>(Nothing {})
+        .await?
+        .into_iter()
+        .map(|tenant| (tenant.id.to_string(), tenant.slug.to_string()))
+        .collect();
+    let mut projects = BTreeMap::new();
+    for project in resolve::projects(session, None).await? {
+        if let Some(tenant) = tenants.get(project.tenant_id.as_str()) {
+            projects.insert(project.id.to_string(), format!("{tenant}/{}", project.slug));
+        }
+    }
+    named(governance, &tenants, &projects)
+}
+
+// What has no name any more keeps its id, which a file may say too.
+fn named(
+    governance: Governance,
+    tenants: &BTreeMap<String, String>,
+    projects: &BTreeMap<String, String>,
+) -> Result<GovernanceFile, Failure> {
+    let name = |names: &BTreeMap<String, String>, id: &str| names.get(id).map_or(id, String::as_str).to_owned();
+    let mut file = GovernanceFile {
+        topologies: governance.topologies,
+        flavors: governance.flavors,
+        priority_classes: governance.priority_classes,
+        cohorts: governance.cohorts,
+        hardware_profiles: governance.hardware_profiles,
+        ..GovernanceFile::default()
+    };
+    for queue in &governance.cluster_queues {
+        let mut value = json(queue)?;
+        if let Some(open_to) = &queue.open_to {
+            value["open_to"] = json(&OpenToEntry {
+                tenants: open_to.tenants.iter().map(|id| name(tenants, id.as_str())).collect(),
+                projects: open_to.projects.iter().map(|id| name(projects, id.as_str())).collect(),
+            })?;
+        }
+        file.cluster_queues.push(read(value)?);
+    }
+    for queue in governance.local_queues {
+        file.local_queues.push(LocalQueueEntry {
+            project: name(projects, queue.project_id.as_str()),
+            slug: queue.slug,
+            cluster_queue: queue.cluster_queue,
+            default: queue.default,
+            stop: Some(queue.stop),
+            weight_milli: Some(queue.weight_milli),
+        });
+    }
+    Ok(file)
 }
 
 /// A file's governance as YAML text.
