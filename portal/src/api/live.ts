@@ -73,8 +73,9 @@ export function startLive(queries: QueryClient): () => void {
       if (status === 401) tellSignedOut();
     },
     // A first connection begins at its own moment; what happened between a read and that moment was not told.
+    // A connection that goes on behind what was seen tells all of it; only what could not be read meanwhile is missing.
     onOpen: (resumed) => {
-      if (!resumed) void queries.invalidateQueries({ predicate: (query) => query.meta?.touches !== undefined });
+      void queries.invalidateQueries({ predicate: (query) => query.meta?.touches !== undefined && (!resumed || query.state.status === 'error') });
     },
     onMessage: (message) => {
       const event = JSON.parse(message.data) as CloudEvent;

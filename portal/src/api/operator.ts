@@ -288,13 +288,6 @@ export const operators: List<Schemas['PrincipalView']> = {
   read: () => readAll((token) => answer(api.GET('/api/v1/admin/operators', { params: { query: pageQuery(token) } }))),
 };
 
-/** What a slot of each kind is made of. */
-export const slotProfiles: List<Schemas['SlotProfileView']> = {
-  key: ['operator', 'slot-profiles'],
-  touches: { nouns: ['slot_profile'] },
-  read: () => readAll((token) => answer(api.GET('/api/v1/slot-profiles', { params: { query: pageQuery(token) } }))),
-};
-
 /** Keys that images are signed with. */
 export const imageKeys: List<Schemas['ImageKeyView']> = {
   key: ['operator', 'image-keys'],

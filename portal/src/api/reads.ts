@@ -22,12 +22,16 @@ export function useRead<T>(read: Read<T>): UseQueryResult<T> {
   return useQuery(readOptions(read));
 }
 
+/** How long a read that failed waits before it is tried again; the next time twice as long. Whoever looks is told soon. */
+const retryMs = 300;
+
 /** Where all reads are kept. A refusal that would be the same again is not asked for twice. */
 export function makeQueries(): QueryClient {
   return new QueryClient({
     defaultOptions: {
       queries: {
         staleTime: 30_000,
+        retryDelay: (failures) => retryMs * 2 ** failures,
         retry: (failures, error) => failures < 2 && error instanceof Refusal && (error.problem?.retryable ?? error.status === 0),
       },
     },

@@ -32,6 +32,27 @@ export const images: List<Schemas['ImageView']> = {
   read: () => readAll((token) => answer(api.GET('/api/v1/images', { params: { query: pageQuery(token) } }))),
 };
 
+/** What a slot of each kind is made of. */
+export const slotProfiles: List<Schemas['SlotProfileView']> = {
+  key: ['slot-profiles'],
+  touches: { nouns: ['slot_profile'] },
+  read: () => readAll((token) => answer(api.GET('/api/v1/slot-profiles', { params: { query: pageQuery(token) } }))),
+};
+
+/** What people choose hardware by instead of a SKU. */
+export const hardwareProfiles: List<Schemas['HardwareProfileView']> = {
+  key: ['hardware-profiles'],
+  touches: { nouns: ['hardware_profile'] },
+  read: () => readAll((token) => answer(api.GET('/api/v1/hardware-profiles', { params: { query: pageQuery(token) } }))),
+};
+
+/** What goes first where launches wait. */
+export const priorityClasses: List<Schemas['PriorityClassView']> = {
+  key: ['priority-classes'],
+  touches: { nouns: ['priority_class'] },
+  read: () => readAll((token) => answer(api.GET('/api/v1/priority-classes', { params: { query: pageQuery(token) } }))),
+};
+
 /** What can be had now. */
 export const availability: Read<Schemas['AvailabilityList']> = {
   key: ['availability'],

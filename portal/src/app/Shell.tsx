@@ -1,12 +1,13 @@
 // The frame around every page: menu, project and region, theme, how the connection stands, who is signed in.
 import { useQueryClient } from '@tanstack/react-query';
-import { Suspense, type ReactNode } from 'react';
+import { Suspense, useEffect, type ReactNode } from 'react';
 import { NavLink, Outlet, useNavigate, useParams } from 'react-router';
 import { useConnection } from '../api/live';
 import { useRead } from '../api/reads';
 import { isOperator, signOut } from '../api/session';
 import * as things from '../api/things';
-import { operatorNav } from '../pages/operator/routes';
+import { operatorNav, operatorRoutes } from '../pages/operator/routes';
+import { tenantRoutes } from '../pages/tenant/routes';
 import { strings } from '../strings';
 import { useSeconds } from '../ui/clock';
 import { Select } from '../ui/controls';
@@ -14,6 +15,7 @@ import { sentence } from '../ui/format';
 import { ChartIcon, ChipIcon, HomeIcon, HookIcon, KeyIcon, MenuIcon, PeopleIcon, QueueIcon, RocketIcon, SunIcon, TokenIcon, ToneMark, UserIcon } from '../ui/icons';
 import { Drawer, MenuButton, tell, Toasts } from '../ui/overlays';
 import { Loading } from '../ui/states';
+import { fetchPages } from './pages';
 import { useScope } from './scope';
 import { useSession } from './session';
 import { setTheme, useTheme, type Theme } from './theme';
@@ -207,6 +209,8 @@ function AccountMenu() {
 /** The frame. */
 export function Shell() {
   const { projectId } = useParams();
+  const operates = isOperator(useSession());
+  useEffect(() => fetchPages(operates ? [...tenantRoutes, ...operatorRoutes] : tenantRoutes), [operates]);
   return (
     <div className="shell">
       <a className="skip-link" href="#main">

@@ -3,6 +3,7 @@ import { codes } from './codes';
 import { operator } from './operator';
 import { shared } from './shared';
 import { tenant } from './tenant';
+import { webhooks } from './webhooks';
 
 /** All words. */
-export const strings = { shared, tenant, operator, codes } as const;
+export const strings = { shared, tenant, operator, webhooks, codes } as const;

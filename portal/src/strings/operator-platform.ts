@@ -318,6 +318,7 @@ export const platform = {
     enrolment: 'Enrolment',
     machines: 'Machines',
     operators: 'Operators',
+    webhooks: 'Platform webhooks',
     events: 'Events',
     audit: 'Audit',
     status: 'Status',

@@ -1,7 +1,7 @@
 // What a page shows when it has no data: nothing there yet, still reading, not allowed, not there, refused, out of reach.
 import type { UseQueryResult } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
-import { Refusal } from '../api/client';
+import { Refusal, type Problem } from '../api/client';
 import { strings } from '../strings';
 import { Button, LinkButton } from './controls';
 import type { Tone } from './icons';
@@ -87,28 +87,43 @@ export function Loading({ lines = 4 }: { lines?: number }) {
   );
 }
 
+function problemOf(error: unknown): Problem | undefined {
+  return error instanceof Refusal ? error.problem : undefined;
+}
+
+/** The code of a problem, and where to read on. */
+function CodeLine({ of }: { of: Pick<Problem, 'code' | 'type'> }) {
+  return (
+    <p className="small">
+      {words.problemCode} <code>{of.code}</code> · <a href={of.type}>{words.problemPage}</a>
+    </p>
+  );
+}
+
+/** What the API would say; for pages that know it without asking. */
+const forbidden = { code: 'forbidden', type: '/docs/errors/forbidden' } as const satisfies Pick<Problem, 'code' | 'type'>;
+
 /** The caller may not see this. */
 export function Denied({ error }: { error?: unknown }) {
+  const problem = problemOf(error);
   return (
     <div className="blank" role="alert">
       <h2>{words.denied}</h2>
-      <p>{error instanceof Refusal && error.problem ? error.problem.detail : words.deniedDetail}</p>
-      {error instanceof Refusal && error.problem && (
-        <p className="small">
-          {words.problemCode} <code>{error.problem.code}</code> · <a href={error.problem.type}>{words.problemPage}</a>
-        </p>
-      )}
+      <p>{problem?.detail ?? words.deniedDetail}</p>
+      <CodeLine of={problem ?? forbidden} />
       <LinkButton to="/">{words.home}</LinkButton>
     </div>
   );
 }
 
 /** There is no such thing, or none for this caller. */
-export function Missing() {
+export function Missing({ error }: { error?: unknown }) {
+  const problem = problemOf(error);
   return (
     <div className="blank" role="alert">
       <h2>{words.missing}</h2>
       <p>{words.missingDetail}</p>
+      {problem && <CodeLine of={problem} />}
       <LinkButton to="/">{words.home}</LinkButton>
     </div>
   );
@@ -117,7 +132,7 @@ export function Missing() {
 /** What stands in for something that could not be read. */
 export function Refused({ error, onRetry }: { error: unknown; onRetry?: () => void }) {
   if (error instanceof Refusal && error.denied) return <Denied error={error} />;
-  if (error instanceof Refusal && error.missing) return <Missing />;
+  if (error instanceof Refusal && error.missing) return <Missing error={error} />;
   return <ProblemNote error={error} {...(onRetry ? { onRetry } : {})} />;
 }
 

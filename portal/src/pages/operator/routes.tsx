@@ -3,7 +3,7 @@
 import type { ReactNode } from 'react';
 import { Navigate, type RouteObject } from 'react-router';
 import { strings } from '../../strings';
-import { ChipIcon, KeyIcon, MapIcon, PeopleIcon, QueueIcon, RocketIcon } from '../../ui/icons';
+import { ChipIcon, HookIcon, KeyIcon, MapIcon, PeopleIcon, QueueIcon, RocketIcon } from '../../ui/icons';
 import { AuditIcon, BookIcon, ClockIcon, FeedIcon, MachineIcon, PulseIcon, ShieldIcon, StuckIcon, WrenchIcon } from './icons';
 
 const words = strings.operator.menu;
@@ -31,6 +31,7 @@ export const operatorNav: readonly OperatorNavItem[] = [
   { to: '/operator/enrolment', label: words.enrolment, icon: <KeyIcon /> },
   { to: '/operator/machines', label: words.machines, icon: <MachineIcon /> },
   { to: '/operator/operators', label: words.operators, icon: <WrenchIcon /> },
+  { to: '/operator/webhooks', label: words.webhooks, icon: <HookIcon /> },
   { to: '/operator/events', label: words.events, icon: <FeedIcon /> },
   { to: '/operator/audit', label: words.audit, icon: <AuditIcon /> },
   { to: '/operator/status', label: words.status, icon: <PulseIcon /> },
@@ -63,4 +64,6 @@ export const operatorRoutes: RouteObject[] = [
   { path: 'enrolment', lazy: () => import('./Enrolment') },
   { path: 'machines', lazy: () => import('./Machines') },
   { path: 'operators', lazy: () => import('./Operators') },
+  { path: 'webhooks', lazy: () => import('./Webhooks') },
+  { path: 'webhooks/:webhookId', lazy: () => import('./Webhook') },
 ];

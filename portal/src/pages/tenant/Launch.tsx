@@ -15,13 +15,14 @@ import { gpuModel, money } from '../../ui/format';
 import { Page } from '../../ui/Page';
 import { Card, Money } from '../../ui/pieces';
 import { Denied, Loading, Refused } from '../../ui/states';
-import { changed, formatLaunch, launchBody, parseLaunch, type LaunchBody, type LaunchChange, type LaunchState } from './launch-state';
+import { changed, countsOf, formatLaunch, launchBody, parseLaunch, type LaunchBody, type LaunchChange, type LaunchState } from './launch-state';
 import { LaunchAccess } from './LaunchAccess';
 import { LaunchReview } from './LaunchReview';
 
 const words = strings.tenant.launch;
 type Sku = Schemas['SkuView'];
 type Region = Schemas['RegionView'];
+type Profile = Schemas['HardwareProfile'];
 
 /** Whether a launch would be let in and fit, and what it would cost. */
 export function planRead(projectId: string, body: LaunchBody | undefined): Read<Schemas['PlanView']> {
@@ -39,11 +40,32 @@ export function planRead(projectId: string, body: LaunchBody | undefined): Read<
   };
 }
 
-/** The choices that are made until somebody makes another: the first SKU of the form, its smallest count, an open region. */
-function withDefaults(state: LaunchState, skus: readonly Sku[], regions: readonly Region[]): LaunchState {
+/** What choices are made from. */
+interface Known {
+  skus: readonly Sku[];
+  regions: readonly Region[];
+  pools: readonly Schemas['PoolView'][];
+  keys: readonly Schemas['SshKeyView'][];
+  profiles: readonly Profile[];
+}
+
+/** The sizes that can be had of what is chosen. */
+function sizesOf(state: LaunchState, { skus, profiles }: Known): readonly number[] {
+  const profile = profiles.find((each) => each.slug === state.profile);
+  return profile ? countsOf(profile, skus) : (skus.find((each) => each.slug === state.sku)?.gpu_counts ?? []);
+}
+
+/**
+ * The choices that are made until somebody makes another: the first SKU of the form, its smallest count, an open region. A hardware
+ * profile that is not there any more is forgotten.
+ */
+function withDefaults(asked: LaunchState, known: Known): LaunchState {
+  const { skus, regions, profiles } = known;
+  const state = asked.profile === undefined || profiles.some((each) => each.slug === asked.profile) ? asked : changed(asked, { profile: undefined });
   const fitting = skus.filter((sku) => sku.shape === state.shape);
   const sku = fitting.find((each) => each.slug === state.sku) ?? fitting.find((each) => each.enabled) ?? fitting[0];
-  const gpus = sku?.gpu_counts.find((each) => each === state.gpus) ?? sku?.gpu_counts[0];
+  const sizes = sizesOf({ ...state, ...(sku ? { sku: sku.slug } : {}) }, known);
+  const gpus = sizes.find((each) => each === state.gpus) ?? sizes[0];
   const region = regions.find((each) => each.slug === state.region) ?? regions.find((each) => each.enabled);
   return {
     ...state,
@@ -98,7 +120,29 @@ function fitWords(plan: Schemas['PlanView'] | undefined): ReactNode {
   return <span className="why-not">{plan.projected}</span>;
 }
 
-function What({ state, change, skus, plans }: { state: LaunchState; change: (part: LaunchChange) => void; skus: readonly Sku[]; plans: ReadonlyMap<number, Schemas['PlanView']> }) {
+interface WhatProps {
+  state: LaunchState;
+  change: (part: LaunchChange) => void;
+  known: Known;
+  plans: ReadonlyMap<number, Schemas['PlanView']>;
+  /** Whether the project has a queue, which hardware profiles need. */
+  queued: boolean;
+}
+
+/** A hardware profile among the GPUs that can be chosen. */
+const profileId = (slug: string): string => `profile ${slug}`;
+
+function profileChoice(profile: Profile, queued: boolean, sizes: number): Choice {
+  return {
+    id: profileId(profile.slug),
+    title: profile.name,
+    detail: profile.flavors && profile.flavors.length > 0 ? words.anyOf(profile.flavors) : words.anyFlavor,
+    whyNot: !profile.enabled ? words.notForSale : !queued ? words.profileNeedsQueue : sizes === 0 ? words.profileNotSold : undefined,
+  };
+}
+
+function What({ state, change, known, plans, queued }: WhatProps) {
+  const { skus, profiles } = known;
   const shapes = (['gpu_slice', 'baremetal'] as const).map<Choice>((shape) => ({
     id: shape,
     title: strings.codes.shape[shape],
@@ -106,43 +150,59 @@ function What({ state, change, skus, plans }: { state: LaunchState; change: (par
     whyNot: skus.some((sku) => sku.shape === shape && sku.enabled) ? undefined : words.shapeNotSold,
   }));
   const models = skus.filter((sku) => sku.shape === state.shape);
-  const sku = models.find((each) => each.slug === state.sku);
+  const sku = state.profile === undefined ? models.find((each) => each.slug === state.sku) : undefined;
+  const sizes = sizesOf(state, known);
+  // What a hardware profile is bought as is for the plan to say.
+  const priceOf = (gpus: number): string | undefined => {
+    const micros = sku ? sku.price_micros_per_gpu_hour * gpus : plans.get(gpus)?.price.micros_per_hour;
+    return micros === undefined ? undefined : money(micros);
+  };
   return (
     <>
       <Choices
         label={words.shape}
         value={state.shape}
         choices={shapes}
-        onChange={(shape) => change({ shape: shape === 'baremetal' ? 'baremetal' : 'gpu_slice', sku: undefined, gpus: undefined, pool: undefined })}
+        onChange={(shape) => change({ shape: shape === 'baremetal' ? 'baremetal' : 'gpu_slice', sku: undefined, profile: undefined, gpus: undefined, pool: undefined })}
       />
       <Choices
         label={words.sku}
-        value={state.sku}
-        onChange={(slug) => change({ sku: slug, pool: undefined })}
-        choices={models.map((each) => ({
-          id: each.slug,
-          title: `${gpuModel(each.gpu_model)}`,
-          detail: (
-            <>
-              {each.name} · <Money micros={each.price_micros_per_gpu_hour} per={words.perGpuHour} />
-            </>
-          ),
-          whyNot: each.enabled ? undefined : words.notForSale,
-        }))}
+        value={state.profile === undefined ? state.sku : profileId(state.profile)}
+        onChange={(id) => {
+          const profile = profiles.find((each) => profileId(each.slug) === id);
+          change(profile ? { profile: profile.slug, gpus: profile.gpu_count_default, pool: undefined } : { profile: undefined, sku: id, pool: undefined });
+        }}
+        choices={[
+          ...models.map((each) => ({
+            id: each.slug,
+            title: gpuModel(each.gpu_model),
+            detail: (
+              <>
+                {each.name} · <Money micros={each.price_micros_per_gpu_hour} per={words.perGpuHour} />
+              </>
+            ),
+            whyNot: each.enabled ? undefined : words.notForSale,
+          })),
+          ...(state.shape === 'gpu_slice' ? profiles.map((each) => profileChoice(each, queued, countsOf(each, skus).length)) : []),
+        ]}
       />
-      {sku && (
+      {sizes.length > 0 && (
         <Choices
-          narrow={sku.gpu_counts.length > 2}
+          narrow={sizes.length > 2}
           label={words.gpus}
           value={state.gpus === undefined ? undefined : String(state.gpus)}
           onChange={(gpus) => change({ gpus: Number(gpus) })}
-          choices={sku.gpu_counts.map((gpus) => ({
+          choices={sizes.map((gpus) => ({
             id: String(gpus),
             title: words.gpuCount(gpus),
             detail: (
               <>
-                {money(sku.price_micros_per_gpu_hour * gpus)} {strings.shared.perHour}
-                <br />
+                {priceOf(gpus) !== undefined && (
+                  <>
+                    {priceOf(gpus)} {strings.shared.perHour}
+                    <br />
+                  </>
+                )}
                 {fitWords(plans.get(gpus))}
               </>
             ),
@@ -220,34 +280,43 @@ export function Component() {
   const pools = useRead(things.pools);
   const keys = useRead(things.sshKeys(projectId));
   const available = useRead(things.availability);
+  const profiles = useRead(things.hardwareProfiles);
+  const queues = useRead(things.localQueues(projectId));
 
   const [asked, setAsked] = useLaunchAddress();
-  const state = withDefaults(asked, skus.data?.items ?? [], regions.data?.items ?? []);
+  const known = useMemo<Known>(
+    () => ({
+      skus: skus.data?.items ?? [],
+      regions: regions.data?.items ?? [],
+      pools: pools.data?.items ?? [],
+      keys: keys.data?.items ?? [],
+      profiles: (profiles.data?.items ?? []).map((each) => each.spec),
+    }),
+    [skus.data, regions.data, pools.data, keys.data, profiles.data],
+  );
+  const state = withDefaults(asked, known);
   const change = (part: LaunchChange): void => {
     setKey(wishKey());
-    setAsked((before) => changed(withDefaults(before, skus.data?.items ?? [], regions.data?.items ?? []), part));
+    setAsked((before) => changed(withDefaults(before, known), part));
   };
-  const known = useMemo(
-    () => ({ skus: skus.data?.items ?? [], regions: regions.data?.items ?? [], pools: pools.data?.items ?? [], keys: keys.data?.items ?? [] }),
-    [skus.data, regions.data, pools.data, keys.data],
-  );
   const body = launchBody(state, known, userData);
   const plan = useRead(planRead(projectId, body));
-  const sku = known.skus.find((each) => each.slug === state.sku);
-  const counts = sku?.gpu_counts ?? [];
+  const sku = state.profile === undefined ? known.skus.find((each) => each.slug === state.sku) : undefined;
+  const counts = sizesOf(state, known);
   // Every size is asked about, so that each says why not before it is chosen. The name and the keys do not matter for that.
   const sized = useQueries({
     queries: counts.map((gpus) => readOptions(planRead(projectId, body && sizeOnly(body, gpus)))),
   });
   const plans = new Map(counts.flatMap((gpus, index) => (sized[index]?.data ? [[gpus, sized[index].data] as const] : [])));
 
-  const failed = skus.error ?? regions.error ?? keys.error;
-  const waiting = !skus.data || !regions.data || !pools.data || !keys.data;
+  const needed = [skus, regions, pools, keys, profiles, queues];
+  const failed = needed.find((read) => read.error && !read.data);
+  const waiting = needed.some((read) => !read.data);
   const launched = (operation: Schemas['OperationView']): void => {
     void navigate(`/projects/${projectId}/allocations/${operation.subject_id}`);
   };
   let content: ReactNode;
-  if (failed) content = <Refused error={failed} />;
+  if (failed) content = <Refused error={failed.error} onRetry={() => needed.forEach((read) => read.error && void read.refetch())} />;
   else if (ready && current && !mayUse(session, current.project)) content = <Denied />;
   else if (waiting) content = <Loading lines={8} />;
   else {
@@ -255,18 +324,18 @@ export function Component() {
       <div className="launch">
         <div className="stack">
           <Step number={1} title={words.what}>
-            <What state={state} change={change} skus={known.skus} plans={plans} />
+            <What state={state} change={change} known={known} plans={plans} queued={(queues.data?.items.length ?? 0) > 0} />
           </Step>
           <Step number={2} title={words.where}>
             <Where state={state} change={change} regions={known.regions} pools={known.pools} available={available.data?.items ?? []} sku={sku} />
           </Step>
           <Step number={3} title={words.access}>
-            <LaunchAccess projectId={projectId} state={state} change={change} keys={known.keys} sku={sku} pool={known.pools.find((pool) => pool.slug === state.pool)} userData={userData} setUserData={setUserData} />
+            <LaunchAccess projectId={projectId} state={state} change={change} keys={known.keys} sku={sku} pools={poolsOf(state, known, sku)} userData={userData} setUserData={setUserData} />
           </Step>
         </div>
         <div className="launch-review">
           <Step number={4} title={words.review}>
-            <LaunchReview projectId={projectId} projectPath={current?.path ?? projectId} state={state} change={change} body={body} plan={plan} idempotencyKey={key} keys={known.keys} skus={known.skus} hasUserData={userData !== ''} onLaunched={launched} />
+            <LaunchReview projectId={projectId} projectPath={current?.path ?? projectId} state={state} change={change} body={body} plan={plan} idempotencyKey={key} keys={known.keys} skus={known.skus} queues={queues.data?.items ?? []} hasUserData={userData !== ''} onLaunched={launched} />
           </Step>
         </div>
       </div>
@@ -287,6 +356,13 @@ export function Component() {
   );
 }
 
+/** The pools that it may land in: the one that was asked for, or all of its GPUs in the region. */
+function poolsOf(state: LaunchState, { pools, regions }: Known, sku: Sku | undefined): readonly Schemas['PoolView'][] {
+  if (state.pool !== undefined) return pools.filter((pool) => pool.slug === state.pool);
+  const region = regions.find((each) => each.slug === state.region);
+  return pools.filter((pool) => pool.region_id === region?.id && (sku === undefined || pool.gpu_model === sku.gpu_model));
+}
+
 /** The part of a launch that its size, place and price depend on. */
 function sizeOnly(body: LaunchBody, gpus: number): LaunchBody {
   return {
@@ -294,6 +370,7 @@ function sizeOnly(body: LaunchBody, gpus: number): LaunchBody {
     region_id: body.region_id,
     gpu_count: gpus,
     ...(body.sku_id ? { sku_id: body.sku_id } : {}),
+    ...(body.hardware_profile ? { hardware_profile: body.hardware_profile } : {}),
     ...(body.placement ? { placement: body.placement } : {}),
   };
 }

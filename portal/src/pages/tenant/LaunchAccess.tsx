@@ -18,7 +18,8 @@ interface AccessProps {
   change: (part: LaunchChange) => void;
   keys: readonly Schemas['SshKeyView'][];
   sku: Schemas['SkuView'] | undefined;
-  pool: Schemas['PoolView'] | undefined;
+  /** Where it may land. */
+  pools: readonly Schemas['PoolView'][];
   userData: string;
   setUserData: (text: string) => void;
 }
@@ -114,8 +115,36 @@ function Seldom({ state, change, userData, setUserData }: Pick<AccessProps, 'sta
   );
 }
 
+/** What comes with it and cannot be chosen: disk, network, processors, memory. Each says what it is and why there is no choice. */
+function ComesWith({ state, sku, pools }: Pick<AccessProps, 'state' | 'sku' | 'pools'>) {
+  const profiles = useRead(things.slotProfiles);
+  const profile = profiles.data?.items.find((each) => each.slug === sku?.profile);
+  const ranges = [...new Set(pools.flatMap((pool) => (pool.private_range ? [pool.private_range] : [])))];
+  const whole = state.shape === 'baremetal';
+  const disk = whole ? words.storageMetal : profile && profile.min_disk_bytes > 0 ? words.storageOf(bytes(profile.min_disk_bytes)) : words.storageSlice;
+  const wire = ranges.length > 0 ? words.networkRange(ranges.join(', ')) : words.networkPrivate;
+  const fabric = whole ? words.fabricMetal : profile?.needs_fabric ? words.fabricSlice : undefined;
+  return (
+    <Facts
+      of={[
+        [words.storage, <Fixed key="disk" what={disk} why={whole ? words.storageFixedMetal : words.storageFixed} />],
+        [words.network, <Fixed key="network" what={fabric === undefined ? wire : `${wire} ${fabric}`} why={words.networkFixed} />],
+        [words.comesWith, sku && state.gpus !== undefined && words.resources(sku.vcpus_per_gpu * state.gpus, bytes(sku.memory_mib_per_gpu * state.gpus * 1024 * 1024))],
+      ]}
+    />
+  );
+}
+
+function Fixed({ what, why }: { what: string; why: string }) {
+  return (
+    <>
+      {what} <span className="small soft">{why}</span>
+    </>
+  );
+}
+
 /** The step. */
-export function LaunchAccess({ projectId, state, change, keys, sku, pool, userData, setUserData }: AccessProps) {
+export function LaunchAccess({ projectId, state, change, keys, sku, pools, userData, setUserData }: AccessProps) {
   return (
     <>
       <TextField
@@ -128,13 +157,7 @@ export function LaunchAccess({ projectId, state, change, keys, sku, pool, userDa
       />
       <Keys projectId={projectId} state={state} change={change} keys={keys} />
       <Image state={state} change={change} />
-      <Facts
-        of={[
-          [words.storage, state.shape === 'baremetal' ? words.storageMetal : words.storageSlice],
-          [words.network, pool?.private_range ? words.networkRange(pool.private_range) : words.networkPrivate],
-          [words.comesWith, sku && state.gpus !== undefined && words.resources(sku.vcpus_per_gpu * state.gpus, bytes(sku.memory_mib_per_gpu * state.gpus * 1024 * 1024))],
-        ]}
-      />
+      <ComesWith state={state} sku={sku} pools={pools} />
       <Disclosure title={words.seldom} open={state.lease !== undefined || state.group !== undefined || state.labels !== ''}>
         <Seldom state={state} change={change} userData={userData} setUserData={setUserData} />
       </Disclosure>

@@ -7,7 +7,7 @@ import * as things from '../../api/things';
 import { strings } from '../../strings';
 import { Button, Choices, Select } from '../../ui/controls';
 import { curlOf } from '../../ui/ApiCall';
-import { bytes, count, gpuModel } from '../../ui/format';
+import { bytes, count, duration, gpuModel } from '../../ui/format';
 import { CopyField, Disclosure, Facts, Money, StateBadge } from '../../ui/pieces';
 import { Loading, Note, ProblemNote } from '../../ui/states';
 import { launchCommand, type LaunchBody, type LaunchChange, type LaunchState } from './launch-state';
@@ -25,6 +25,7 @@ interface ReviewProps {
   idempotencyKey: string;
   keys: readonly Schemas['SshKeyView'][];
   skus: readonly Schemas['SkuView'][];
+  queues: readonly Schemas['LocalQueueView'][];
   hasUserData: boolean;
   onLaunched: (operation: Schemas['OperationView']) => void;
 }
@@ -46,6 +47,7 @@ function Elsewhere({ plan, change, skus }: { plan: Schemas['PlanView'] } & Pick<
               change({
                 shape: skus.find((sku) => sku.id === each.sku_id)?.shape ?? plan.shape,
                 sku: each.sku,
+                profile: undefined,
                 region: each.region,
                 gpus: each.gpu_count,
                 pool: undefined,
@@ -95,10 +97,39 @@ function Plan({ plan, change, skus }: { plan: Schemas['PlanView'] } & Pick<Revie
   );
 }
 
-function QueueChoice({ projectId, state, change }: Pick<ReviewProps, 'projectId' | 'state' | 'change'>) {
-  const queues = useRead(things.localQueues(projectId));
-  const items = queues.data?.items ?? [];
-  if (items.length === 0) return null;
+/** How long something may run at most, to choose from; in seconds. */
+const spans = [3600, 14_400, 43_200, 86_400, 259_200, 604_800, 2_592_000];
+
+function RunLimits({ state, change }: Pick<ReviewProps, 'state' | 'change'>) {
+  const classes = useRead(things.priorityClasses).data?.items.map((each) => each.spec) ?? [];
+  const fallback = classes.find((each) => each.default);
+  const offered = state.maxRunS === undefined || spans.includes(state.maxRunS) ? spans : [...spans, state.maxRunS].sort((a, b) => a - b);
+  return (
+    <>
+      <Select
+        label={words.priorityClass}
+        hint={classes.length === 0 ? words.noClasses : words.priorityHint}
+        disabled={classes.length === 0}
+        value={state.priorityClass ?? 'default'}
+        onChange={(id) => change({ priorityClass: id === 'default' ? undefined : id })}
+        options={[
+          { id: 'default', label: fallback ? words.defaultClass(fallback.slug) : words.noClass },
+          ...classes.map((each) => ({ id: each.slug, label: each.slug, detail: words.classDetail(each.value, each.preempts ?? true) })),
+        ]}
+      />
+      <Select
+        label={words.maxRun}
+        hint={words.maxRunHint}
+        value={String(state.maxRunS ?? 'ever')}
+        onChange={(id) => change({ maxRunS: id === 'ever' ? undefined : Number(id) })}
+        options={[{ id: 'ever', label: words.forEver }, ...offered.map((seconds) => ({ id: String(seconds), label: duration(seconds) }))]}
+      />
+    </>
+  );
+}
+
+function QueueChoice({ state, change, queues }: Pick<ReviewProps, 'state' | 'change' | 'queues'>) {
+  if (queues.length === 0) return <p className="small soft">{words.noQueue}</p>;
   return (
     <div className="stack-tight">
       <Choices
@@ -111,21 +142,26 @@ function QueueChoice({ projectId, state, change }: Pick<ReviewProps, 'projectId'
         ]}
       />
       <p className="small soft">{words.quotaLater}</p>
-      {items.length > 1 && (
+      {queues.length > 1 && (
         <Select
           label={words.queue}
-          value={state.queue ?? items.find((queue) => queue.spec.default)?.spec.slug}
+          value={state.queue ?? queues.find((queue) => queue.spec.default)?.spec.slug}
           onChange={(queue) => change({ queue })}
-          options={items.map((queue) => ({ id: queue.spec.slug, label: queue.spec.slug, detail: words.leadsTo(queue.spec.cluster_queue) }))}
+          options={queues.map(({ spec }) => ({
+            id: spec.slug,
+            label: spec.slug,
+            detail: (spec.stop ?? 'none') === 'none' ? words.leadsTo(spec.cluster_queue) : words.queueStopped,
+          }))}
         />
       )}
+      <RunLimits state={state} change={change} />
     </div>
   );
 }
 
 /** The step. */
 export function LaunchReview(props: ReviewProps) {
-  const { projectId, projectPath, state, change, body, plan, idempotencyKey, keys, skus, hasUserData, onLaunched } = props;
+  const { projectId, projectPath, state, change, body, plan, idempotencyKey, keys, skus, queues, hasUserData, onLaunched } = props;
   const [pending, setPending] = useState(false);
   const [error, setError] = useState<unknown>();
   const launch = async (): Promise<void> => {
@@ -150,7 +186,7 @@ export function LaunchReview(props: ReviewProps) {
   return (
     <div className="stack" aria-live="polite">
       {plan.data ? <Plan plan={plan.data} change={change} skus={skus} /> : plan.error ? <ProblemNote error={plan.error} onRetry={() => void plan.refetch()} /> : <Loading />}
-      <QueueChoice projectId={projectId} state={state} change={change} />
+      <QueueChoice state={state} change={change} queues={queues} />
       {error !== undefined && <ProblemNote error={error} />}
       {lacking !== undefined && <p className="row"><StateBadge state="lacking" tone="warn" label={lacking} /></p>}
       <Button tone="primary" pending={pending} disabled={!body || lacking !== undefined || plan.data?.admitted === false} onPress={() => void launch()}>

@@ -2,9 +2,10 @@
 // it was told to go.
 import { useState } from 'react';
 import { Link, useParams } from 'react-router';
-import { answer, api, ifMatch, pageQuery, readAll, wish, type Schemas } from '../../api/client';
+import { answer, api, ifMatch, wish, type Schemas } from '../../api/client';
 import { useRead } from '../../api/reads';
 import { mayUse } from '../../api/session';
+import * as things from '../../api/things';
 import { useScope } from '../../app/scope';
 import { useSession } from '../../app/session';
 import { strings } from '../../strings';
@@ -24,11 +25,7 @@ function cancel(it: Workload): Promise<unknown> {
 
 function ChangePriority({ of }: { of: Workload }) {
   const [chosen, setChosen] = useState(of.priority_class);
-  const classes = useRead({
-    key: ['priority-classes'],
-    touches: { nouns: ['priority_class'] },
-    read: () => readAll((token) => answer(api.GET('/api/v1/priority-classes', { params: { query: pageQuery(token) } }))),
-  });
+  const classes = useRead(things.priorityClasses);
   const change = async (): Promise<void> => {
     if (chosen === undefined) return;
     await answer(

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { formatLaunch, launchBody, launchCommand, parseLabels, parseLaunch, type LaunchState } from './launch-state';
+import { countsOf, formatLaunch, launchBody, launchCommand, parseLabels, parseLaunch, type LaunchState } from './launch-state';
 
 const full: LaunchState = {
   shape: 'gpu_slice',
@@ -42,6 +42,27 @@ describe('a launch', () => {
 
   it('begins as a slice, and leaves out what it does not understand', () => {
     expect(parseLaunch(new URLSearchParams('gpus=-1&spread=sideways&if-unavailable=perhaps&max-run=1e9'))).toEqual(least);
+  });
+
+  it('names a hardware profile instead of a SKU, in the request, the address and the command', () => {
+    const profiled: LaunchState = { ...full, profile: 'any-gpu' };
+    expect(parseLaunch(formatLaunch(profiled))).toEqual(profiled);
+    const body = launchBody({ ...profiled, sku: 'gone' }, known, '');
+    expect(body).toMatchObject({ hardware_profile: 'any-gpu', gpu_count: 4 });
+    expect(body).not.toHaveProperty('sku_id');
+    expect(launchCommand(profiled, 'aurora/vision', false)).toMatch(/--hardware-profile any-gpu --gpus 4/);
+    expect(launchCommand(profiled, 'aurora/vision', false)).not.toMatch(/--sku/);
+  });
+
+  it('has the sizes of a hardware profile that are sold as slices, within its bounds', () => {
+    const skus = [
+      { shape: 'gpu_slice' as const, enabled: true, gpu_counts: [1, 2, 4, 8] },
+      { shape: 'gpu_slice' as const, enabled: true, gpu_counts: [4, 6] },
+      { shape: 'gpu_slice' as const, enabled: false, gpu_counts: [3] },
+      { shape: 'baremetal' as const, enabled: true, gpu_counts: [5] },
+    ];
+    const profile = { slug: 'any-gpu', name: 'Any GPU', enabled: true, gpu_count_default: 1, gpu_count_min: 2, gpu_count_max: 6 };
+    expect(countsOf(profile, skus)).toEqual([2, 4, 6]);
   });
 
   it('becomes a request once SKU, count and region are known', () => {

@@ -12,6 +12,8 @@ export type Shape = Schemas['CapacityShape'];
 export interface LaunchState {
   shape: Shape;
   sku?: string;
+  /** A hardware profile instead of a SKU: whatever of it the queue can give first. */
+  profile?: string;
   gpus?: number;
   region?: string;
   pool?: string;
@@ -64,6 +66,7 @@ export function parseLaunch(search: URLSearchParams): LaunchState {
   return present<LaunchState>({
     shape: search.get('shape') === 'baremetal' ? 'baremetal' : 'gpu_slice',
     sku: text(search, 'sku'),
+    profile: text(search, 'profile'),
     gpus: whole(search, 'gpus'),
     region: text(search, 'region'),
     pool: text(search, 'pool'),
@@ -91,6 +94,7 @@ export function formatLaunch(state: LaunchState): URLSearchParams {
   };
   search.set('shape', state.shape);
   put('sku', state.sku);
+  put('profile', state.profile);
   put('gpus', state.gpus);
   put('region', state.region);
   put('pool', state.pool);
@@ -127,6 +131,12 @@ export interface Catalogue {
   keys: readonly { id: string; name: string }[];
 }
 
+/** How many GPUs a hardware profile can be had with: what is sold as slices, within its bounds. */
+export function countsOf(profile: Schemas['HardwareProfile'], skus: readonly Pick<Schemas['SkuView'], 'shape' | 'enabled' | 'gpu_counts'>[]): number[] {
+  const sold = new Set(skus.filter((sku) => sku.shape === 'gpu_slice' && sku.enabled).flatMap((sku) => sku.gpu_counts));
+  return [...sold].filter((gpus) => gpus >= (profile.gpu_count_min ?? 1) && gpus <= (profile.gpu_count_max ?? 8)).sort((a, b) => a - b);
+}
+
 /** The name that is used while none is given. */
 export const unnamed = 'launch';
 
@@ -134,7 +144,7 @@ export const unnamed = 'launch';
 export function launchBody(state: LaunchState, known: Catalogue, userData: string): LaunchBody | undefined {
   const sku = known.skus.find((each) => each.slug === state.sku);
   const region = known.regions.find((each) => each.slug === state.region);
-  if (!sku || !region || state.gpus === undefined) return undefined;
+  if (!(sku || state.profile !== undefined) || !region || state.gpus === undefined) return undefined;
   const pool = known.pools.find((each) => each.slug === state.pool);
   const keys = known.keys.filter((key) => state.keys === undefined || state.keys.includes(key.name));
   const labels = parseLabels(state.labels);
@@ -146,7 +156,8 @@ export function launchBody(state: LaunchState, known: Catalogue, userData: strin
   });
   return present<LaunchBody>({
     name: state.name || unnamed,
-    sku_id: sku.id,
+    sku_id: state.profile === undefined ? sku?.id : undefined,
+    hardware_profile: state.profile,
     gpu_count: state.gpus,
     region_id: region.id,
     ssh_key_ids: keys.length > 0 ? keys.map((key) => key.id) : undefined,
@@ -169,7 +180,8 @@ export function launchCommand(state: LaunchState, project: string, hasUserData: 
   const put = (option: string, value: string | number | undefined): void => {
     if (value !== undefined && value !== '') parts.push(`--${option} ${shellWord(String(value))}`);
   };
-  put('sku', state.sku);
+  if (state.profile === undefined) put('sku', state.sku);
+  put('hardware-profile', state.profile);
   put('gpus', state.gpus);
   put('region', state.region);
   put('pool', state.pool);

@@ -396,7 +396,7 @@ export const kinds: readonly Kind[] = [
   },
   { id: 'images', path: '/api/v1/images', cli: 'gpuaas image list', read: mapped(things.images, imageItem) },
   { id: 'image-keys', path: '/api/v1/image-keys', read: mapped(operator.imageKeys, imageKeyItem) },
-  { id: 'slot-profiles', path: '/api/v1/slot-profiles', cli: 'gpuaas slot-profile list', read: mapped(operator.slotProfiles, profileItem) },
+  { id: 'slot-profiles', path: '/api/v1/slot-profiles', cli: 'gpuaas slot-profile list', read: mapped(things.slotProfiles, profileItem) },
   flavors,
   priorityClasses,
   hardwareProfiles,
