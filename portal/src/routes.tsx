@@ -17,11 +17,11 @@ const words = strings.shared;
 
 function Start() {
   const session = useSession();
-  const { current, ready, error } = useScope();
+  const { current, ready, error, retry } = useScope();
   const first = operatorNav[0];
   if (isOperator(session) && first) return <Navigate to={first.to} replace />;
   if (current) return <Navigate to={`/projects/${current.project.id}`} replace />;
-  if (error) return <Refused error={error} />;
+  if (error) return <Refused error={error} onRetry={retry} />;
   if (!ready) return <Loading />;
   return (
     <Page title={words.product}>

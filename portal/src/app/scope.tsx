@@ -22,6 +22,8 @@ interface Scope {
   /** Whether `all` is known. */
   ready: boolean;
   error: Error | undefined;
+  /** Reads what could not be read once more. */
+  retry: () => void;
   /** The project of this page, or the last one. */
   current: ScopedProject | undefined;
   /** The region that lists are narrowed to; all when absent. */
@@ -86,7 +88,7 @@ export function ScopeProvider({ children }: { children: ReactNode }) {
 
   return (
     <ScopeContext
-      value={{ all, tenants: tenants.data?.items ?? [], ready: listsReady, error: tenants.error ?? undefined, current, regionId, setRegionId }}
+      value={{ all, tenants: tenants.data?.items ?? [], ready: listsReady, error: tenants.error ?? undefined, retry: () => void tenants.refetch(), current, regionId, setRegionId }}
     >
       {children}
     </ScopeContext>

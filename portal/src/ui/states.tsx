@@ -130,10 +130,10 @@ export function Missing({ error }: { error?: unknown }) {
 }
 
 /** What stands in for something that could not be read. */
-export function Refused({ error, onRetry }: { error: unknown; onRetry?: () => void }) {
+export function Refused({ error, onRetry }: { error: unknown; onRetry: () => void }) {
   if (error instanceof Refusal && error.denied) return <Denied error={error} />;
   if (error instanceof Refusal && error.missing) return <Missing error={error} />;
-  return <ProblemNote error={error} {...(onRetry ? { onRetry } : {})} />;
+  return <ProblemNote error={error} onRetry={onRetry} />;
 }
 
 /** Shows what a read gave, or how it stands. What was read before stays while it is read again. */

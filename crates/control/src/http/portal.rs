@@ -14,7 +14,7 @@ use portal::File;
 use sha2::{Digest as _, Sha256};
 
 use super::service::Answer;
-use crate::authz::token::hex;
+use crate::{authz::token::hex, sign_in::CALLBACK};
 
 /// What the page may load: its own files, and the API.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; \
@@ -45,7 +45,7 @@ impl Portal {
         let (file, tag) = match self.files.get(path) {
             Some(found) => found,
             None if path == "/" => self.files.get(portal::INDEX)?,
-            None if path.starts_with("/api/") || path.starts_with(ASSETS) => return None,
+            None if path.starts_with("/api/") || path.starts_with(ASSETS) || path == CALLBACK => return None,
             None if wants_a_page(headers) => self.files.get(portal::INDEX)?,
             None => return None,
         };
@@ -123,6 +123,17 @@ mod tests {
         }
         for not in ["", "br", "gzip;q=0", "gzip;q=0.000", "identity"] {
             assert!(!takes_gzip(&with(header::ACCEPT_ENCODING, not)), "{not}");
+        }
+    }
+
+    #[test]
+    fn where_an_identity_provider_sends_browsers_back_to_is_not_the_portals() {
+        static FILES: [File; 1] =
+            [File { path: portal::INDEX, content_type: "text/html", immutable: false, plain: b"page", gzip: None }];
+        let (served, browser) = (Portal::new(&FILES), with(header::ACCEPT, "text/html"));
+        assert!(served.answer(&Method::GET, "/nodes/nod_1", &browser).is_some());
+        for not in [CALLBACK, "/api/v1/nowhere", "/assets/gone.js"] {
+            assert!(served.answer(&Method::GET, not, &browser).is_none(), "{not}");
         }
     }
 

@@ -183,7 +183,7 @@ export function Component() {
   if (!it) {
     return (
       <Page title={words.title} crumbs={crumbs}>
-        {found.error ? <Refused error={found.error} /> : <Loading />}
+        {found.error ? <Refused error={found.error} onRetry={() => void found.refetch()} /> : <Loading />}
       </Page>
     );
   }

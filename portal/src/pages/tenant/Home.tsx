@@ -202,7 +202,7 @@ export function Component() {
   if (project.error && !project.data) {
     return (
       <Page title={words.title}>
-        <Refused error={project.error} />
+        <Refused error={project.error} onRetry={() => void project.refetch()} />
       </Page>
     );
   }
@@ -221,11 +221,13 @@ export function Component() {
         { method: 'GET', path: `/api/v1/projects/${projectId}/allocations`, ...(current ? { cli: `gpuaas allocation list --project ${current.path}` } : {}) },
       ]}
     >
-      <div className="tiles">
-        <Tile label={words.runningNow} value={count((list.data?.items ?? []).filter((each) => each.execution === 'running').length)} />
-        <Tile label={words.gpusHeld} value={count(held)} detail={words.ofCap(cap)} />
-        <Tile label={words.gpusLeft} value={count(Math.max(0, cap - held))} />
-      </div>
+      {project.data && list.data && (
+        <div className="tiles">
+          <Tile label={words.runningNow} value={count(list.data.items.filter((each) => each.execution === 'running').length)} />
+          <Tile label={words.gpusHeld} value={count(held)} detail={words.ofCap(cap)} />
+          <Tile label={words.gpusLeft} value={count(Math.max(0, cap - held))} />
+        </div>
+      )}
       <Available projectId={projectId} mayLaunch={may} />
       <div className="grid-2">
         <Running projectId={projectId} mayLaunch={may} />

@@ -89,7 +89,7 @@ function Detail({ of }: { of: Delivery }) {
     touches: { nouns: ['webhook'] },
     read: () => answer(api.GET('/api/v1/webhooks/{webhook_id}/deliveries/{delivery_id}', { params: { path: { webhook_id: of.webhook_id, delivery_id: of.id } } })),
   });
-  if (!found.data) return found.error ? <ProblemNote error={found.error} /> : <Loading />;
+  if (!found.data) return found.error ? <ProblemNote error={found.error} onRetry={() => void found.refetch()} /> : <Loading />;
   const { attempts, event } = found.data;
   return (
     <div className="stack-tight">
