@@ -123,7 +123,9 @@ test('what a page shows when the control plane is gone, and that it heals by its
       await alert.getByRole('button', { name: 'Try again' }).click();
       await alert.waitFor();
       await platform.startProgramAgain();
-      // Nobody touches the page.
+      // Nobody touches the page. The browser says that the network is back, so the next try need not be waited for.
+      await page.context().setOffline(true);
+      await page.context().setOffline(false);
       await page.waitForFunction(() => document.querySelector('main h1') && !document.querySelector('main .skeleton') && !document.querySelector('main [role=alert]'));
     });
   }
