@@ -54,8 +54,10 @@ fmt: ## Format the sources
 bench: ## Measure, against limits measured in the same run: BENCH name value unit limit ratio; JSON in target/bench/
 	@scripts/install-test-tools
 	@if [ "$$(id -u)" = 0 ]; then scripts/install-real-tools && scripts/real/build-tiny-image target/real/tiny.raw; fi
+	@scripts/portal build
 	@cargo build --locked --quiet --release --package cli --package agent --package hostd --bins
 	@cargo run --locked --quiet --release --package xtask --features bench --bin bench
+	@scripts/portal bench
 
 soak: ## The long campaigns at full count: seeds, kills, fuzzing
 	@scripts/install-test-tools

@@ -35,6 +35,14 @@ as_root() {
   fi
 }
 
+# node_packages FOLDER WHAT: installs what a lock file names, unless that was done. The stamp is a copy of the lock file.
+node_packages() {
+  cmp -s "$1/package-lock.json" "$1/node_modules/installed.json" && return
+  say "installing $2"
+  (cd "$1" && npm ci --no-audit --no-fund --ignore-scripts --loglevel=error >&2)
+  cp "$1/package-lock.json" "$1/node_modules/installed.json"
+}
+
 # packages NAME…: installs Debian packages.
 packages() {
   command -v apt-get >/dev/null || fail "missing: $*; this machine has no apt-get, so install them by its own means"

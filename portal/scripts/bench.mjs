@@ -96,7 +96,7 @@ try {
   const { projects } = await readCatalogue(platform);
   const opened = await repeated(() => firstPage(platform, `/projects/${projects['aurora/vision'].id}`));
   figure('portal_first_page', opened.map((each) => each.ms), 'ms', 1000);
-  figure('portal_initial_script', opened.map((each) => each.bytes), 'B', 300 * 1024);
+  figure('portal_initial_script', opened.map((each) => each.bytes), 'bytes', 300 * 1024);
   const server = await createServer({ server: { port: 0, host: '127.0.0.1' }, logLevel: 'error' });
   try {
     await server.listen();
