@@ -54,7 +54,7 @@ const hardware = {
     map: 'Map',
     table: 'Table',
     density: 'Size of the tiles',
-    densities: { small: 'Small tiles', medium: 'Medium tiles', large: 'Large tiles' },
+    densities: { small: 'Small tiles', medium: 'Medium tiles', large: 'Large tiles', huge: 'Very large tiles' },
     noneMatch: 'No node matches',
     noneMatchDetail: 'Widen the filter to see more of the fleet.',
     empty: 'No host has been enrolled yet',

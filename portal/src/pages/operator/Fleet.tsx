@@ -13,9 +13,10 @@ import { count, gpuModel } from '../../ui/format';
 import { Page } from '../../ui/Page';
 import { Bars, StateBadge, Tabs, Time } from '../../ui/pieces';
 import { Empty, Note, Reading } from '../../ui/states';
+import { useWindowWidth } from '../../ui/window';
 import { cellKinds, cellNumber, cellsPerNode, countCells, fleetOf, postures, type Fleet } from './fleet/cells';
 import { FleetMap } from './fleet/FleetMap';
-import { densities, type Density } from './fleet/layout';
+import { densities, densityFor, type Density } from './fleet/layout';
 import { useFleetSlots } from './fleet/slots';
 import { Ref, useCatalogNames } from './parts';
 
@@ -156,7 +157,9 @@ function Shown({ nodes, complete }: { nodes: readonly NodeView[]; complete: bool
   const { regionId } = useScope();
   const pools = useRead(things.pools).data?.items;
   const [params, setParams] = useSearchParams();
-  const [density, setDensity] = useState<Density['id']>(nodes.length > 400 ? 'small' : nodes.length > 60 ? 'medium' : 'large');
+  const width = useWindowWidth();
+  const [picked, setPicked] = useState<Density['id']>();
+  const density = picked ?? densityFor(nodes.length, width);
   const wanted: Wanted = {
     region: params.get('region') ?? regionId ?? 'all',
     pool: params.get('pool') ?? 'all',
@@ -220,7 +223,7 @@ function Shown({ nodes, complete }: { nodes: readonly NodeView[]; complete: bool
                   <div className="row">
                     <Legend fleet={fleet} />
                     <span className="push" />
-                    <Select compact label={words.density} value={density} onChange={(id) => setDensity(id as Density['id'])} options={densities.map((each) => ({ id: each.id, label: words.densities[each.id] }))} />
+                    <Select compact label={words.density} value={density} onChange={(id) => setPicked(id as Density['id'])} options={densities.map((each) => ({ id: each.id, label: words.densities[each.id] }))} />
                   </div>
                   <FleetMap fleet={fleet} density={chosen} onOpen={(id) => void navigate(`/operator/nodes/${id}`)} onVisible={visible} />
                 </div>

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Schemas } from '../../../api/client';
 import { cellKinds, cellNumber, cellsPerNode, countCells, fleetOf, placeCells, postures } from './cells';
-import { cellOffset, densities, hit, layOut, step, tilesBetween, type Density } from './layout';
+import { cellOffset, densities, densityFor, hit, layOut, step, tilesBetween, type Density } from './layout';
 import { compose, type Pixels, type Sprites } from './paint';
 import { syntheticFleet } from './synthetic';
 
@@ -121,5 +121,15 @@ describe('compose', () => {
     expect(compose(pixels, part, fleet, sprites, { top: 500, height: 200 }, 1)).toBe((to - from) * 8);
     expect(to - from).toBeLessThan(400);
     expect(pixels.data.length).toBe(600 * 200);
+  });
+});
+
+describe('the density that a map begins with', () => {
+  it('shows few nodes large, more so on a large screen, and many nodes small', () => {
+    expect(densityFor(14, 1440)).toBe('large');
+    expect(densityFor(14, 3840)).toBe('huge');
+    expect(densityFor(200, 1440)).toBe('medium');
+    expect(densityFor(200, 3840)).toBe('large');
+    expect(densityFor(2000, 3840)).toBe('small');
   });
 });

@@ -4,7 +4,7 @@ import { cellsPerNode, type FleetGroup } from './cells';
 
 /** How large things are drawn. */
 export interface Density {
-  id: 'small' | 'medium' | 'large';
+  id: 'small' | 'medium' | 'large' | 'huge';
   cell: number;
   gap: number;
   /** Room inside a tile around its cells. */
@@ -13,14 +13,24 @@ export interface Density {
   name: number;
   /** Room between tiles. */
   between: number;
+  /** How large the letters of names and of headings are. */
+  letters: { name: number; head: number };
 }
 
 /** All densities. The smallest tile is still 24 pixels high, large enough to be pointed at. */
 export const densities: readonly Density[] = [
-  { id: 'small', cell: 8, gap: 1, pad: 4, name: 0, between: 3 },
-  { id: 'medium', cell: 16, gap: 2, pad: 6, name: 16, between: 6 },
-  { id: 'large', cell: 26, gap: 3, pad: 8, name: 20, between: 8 },
+  { id: 'small', cell: 8, gap: 1, pad: 4, name: 0, between: 3, letters: { name: 11, head: 13 } },
+  { id: 'medium', cell: 16, gap: 2, pad: 6, name: 16, between: 6, letters: { name: 11, head: 13 } },
+  { id: 'large', cell: 26, gap: 3, pad: 8, name: 20, between: 8, letters: { name: 12, head: 13 } },
+  { id: 'huge', cell: 44, gap: 5, pad: 12, name: 30, between: 14, letters: { name: 18, head: 20 } },
 ];
+
+/** The density that shows so many nodes well in a window of this width, until somebody chooses another. */
+export function densityFor(nodes: number, width: number): Density['id'] {
+  if (nodes > 400) return 'small';
+  if (nodes > 60) return width < 3200 ? 'medium' : 'large';
+  return width < 2200 ? 'large' : 'huge';
+}
 
 /** Cells stand in two rows of four, as the modules do on a board. */
 export const cellColumns = 4;

@@ -157,7 +157,7 @@ export function compose(pixels: Pixels, layout: Layout, fleet: Fleet, sprites: S
 export function paintWords(surface: Surface, layout: Layout, fleet: Fleet, colours: Colours, view: View, focus?: Spot): void {
   surface.textBaseline = 'middle';
   surface.textAlign = 'left';
-  surface.font = `600 13px ${colours.font}`;
+  surface.font = `600 ${layout.density.letters.head}px ${colours.font}`;
   surface.fillStyle = colours.ink;
   for (const head of layout.heads) {
     if (head.y + 28 < view.top || head.y > view.top + view.height) continue;
@@ -175,7 +175,7 @@ export function paintWords(surface: Surface, layout: Layout, fleet: Fleet, colou
 function paintNames(surface: Surface, layout: Layout, fleet: Fleet, colours: Colours, view: View): void {
   const { density, tileWidth } = layout;
   const [from, to] = tilesBetween(layout, view.top, view.top + view.height);
-  surface.font = `500 ${density.id === 'large' ? 12 : 11}px ${colours.font}`;
+  surface.font = `500 ${density.letters.name}px ${colours.font}`;
   const room = tileWidth - 2 * density.pad;
   const letter = surface.measureText('n').width || 6;
   const most = Math.max(3, Math.floor(room / letter));
