@@ -31,9 +31,11 @@ after(() => platform?.end());
 /** Whether anything on the page is cut off: it is wider than the window, or a part of it lies outside. */
 function lost() {
   const { scrollWidth, clientWidth } = document.documentElement;
+  // What can be scrolled into view is not lost.
+  const scrolls = (element) => element !== null && (['auto', 'scroll'].includes(window.getComputedStyle(element).overflowX) || scrolls(element.parentElement));
   const outside = [...document.querySelectorAll('main h1, main h2, main button, main a, main td, main canvas')].filter((element) => {
     const { right, width } = element.getBoundingClientRect();
-    return width > 0 && right > clientWidth + 1 && !element.closest('.table-scroll, pre, [role=tablist], .scrolls');
+    return width > 0 && right > clientWidth + 1 && !scrolls(element);
   });
   return [...(scrollWidth > clientWidth ? ['wider than the window'] : []), ...outside.slice(0, 3).map((element) => `outside the window: ${element.outerHTML.slice(0, 160)}`)];
 }

@@ -228,6 +228,18 @@ export function explanation(workloadId: string): Read<Schemas['WorkloadExplanati
   };
 }
 
+/** Allocations of all projects: of one tenant, in one state, or all. */
+export function allocations(tenantId: string | undefined, state: Schemas['AllocationState'] | undefined): List<Schemas['AllocationView']> {
+  return {
+    key: ['operator', 'allocations', tenantId, state],
+    touches: { nouns: ['allocation'] },
+    read: () =>
+      readAll((token) =>
+        answer(api.GET('/api/v1/admin/allocations', { params: { query: { ...pageQuery(token), ...(tenantId ? { tenant_id: tenantId } : {}), ...(state ? { state } : {}) } } })),
+      ),
+  };
+}
+
 /** An allocation with where it is. */
 export function place(allocationId: string): Read<Schemas['AllocationPlaceView']> {
   return {

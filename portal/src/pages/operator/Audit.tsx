@@ -1,7 +1,6 @@
-// The audit trail. The API gives it oldest first in pages; it is read on as far as the reader asks, and searched in what was
-// read.
+// The audit trail, newest first, searched by the control plane and read on as far as the reader asks.
 import { useInfiniteQuery } from '@tanstack/react-query';
-import { useState } from 'react';
+import { useState, type FormEvent } from 'react';
 import { answer, api, pageSize, type Schemas } from '../../api/client';
 import { strings } from '../../strings';
 import { Button, TextField } from '../../ui/controls';
@@ -9,7 +8,7 @@ import { DataTable, type Column } from '../../ui/DataTable';
 import { Page } from '../../ui/Page';
 import { CopyField, Time } from '../../ui/pieces';
 import { Empty, Loading, Note, Refused } from '../../ui/states';
-import { matchesAudit, type AuditFilter } from './audit-filter';
+import { auditQuery, type AuditFilter } from './audit-filter';
 import { Ref, word } from './parts';
 
 const words = strings.operator.audit;
@@ -20,14 +19,21 @@ const nothing: AuditFilter = { actor: '', action: '', subject: '', from: '', to:
 /** The page. */
 export function Component() {
   const [filter, setFilter] = useState<AuditFilter>(nothing);
+  const [asked, setAsked] = useState<AuditFilter>(nothing);
+  const query = auditQuery(asked);
   const pages = useInfiniteQuery({
-    queryKey: ['operator', 'audit'],
+    queryKey: ['operator', 'audit', query],
+    meta: { touches: { nouns: [] } },
     initialPageParam: undefined as string | undefined,
-    queryFn: ({ pageParam }) => answer(api.GET('/api/v1/audit', { params: { query: { page_size: pageSize, ...(pageParam ? { page_token: pageParam } : {}) } } })),
+    queryFn: ({ pageParam }) => answer(api.GET('/api/v1/audit', { params: { query: { ...query, page_size: pageSize, ...(pageParam ? { page_token: pageParam } : {}) } } })),
     getNextPageParam: (page) => page.next_page_token,
   });
   const read = pages.data?.pages.flatMap((page) => page.items) ?? [];
-  const shown = read.filter((entry) => matchesAudit(entry, filter));
+  const searched = Object.keys(query).length > 1;
+  const search = (event: FormEvent): void => {
+    event.preventDefault();
+    setAsked(filter);
+  };
   const set = (name: keyof AuditFilter, value: string): void => setFilter((before) => ({ ...before, [name]: value }));
   const columns: Column<Entry>[] = [
     { id: 'sequence', title: words.sequence, align: 'end', value: (entry) => entry.sequence },
@@ -38,16 +44,22 @@ export function Component() {
     { id: 'tenant', title: words.tenant, value: (entry) => entry.tenant_id, render: (entry) => (entry.tenant_id ? <Ref id={entry.tenant_id} /> : '–') },
     { id: 'request', title: words.request, value: (entry) => entry.request_id, render: (entry) => <code className="small">{entry.request_id}</code> },
   ];
-  const last = read.at(-1);
+  // The chain is numbered a moment after the fact, so the very newest may have no number yet.
+  const newest = read.find((entry) => entry.hash !== undefined);
   return (
     <Page title={words.title} lead={words.lead} calls={[{ method: 'GET', path: '/api/v1/audit', cli: 'gpuaas audit list' }]}>
-      <div className="filters">
-        <TextField type="search" label={words.actor} value={filter.actor} onChange={(value) => set('actor', value)} />
-        <TextField type="search" label={words.action} value={filter.action} onChange={(value) => set('action', value)} />
-        <TextField type="search" label={words.subject} value={filter.subject} onChange={(value) => set('subject', value)} />
+      <form className="filters" onSubmit={search}>
+        <TextField type="search" label={words.actor} hint={words.actorHint} value={filter.actor} onChange={(value) => set('actor', value)} />
+        <TextField type="search" label={words.action} hint={words.actionHint} value={filter.action} onChange={(value) => set('action', value)} />
+        <TextField type="search" label={words.subject} hint={words.subjectHint} value={filter.subject} onChange={(value) => set('subject', value)} />
         <TextField type="datetime-local" label={words.from} value={filter.from} onChange={(value) => set('from', value)} />
         <TextField type="datetime-local" label={words.to} value={filter.to} onChange={(value) => set('to', value)} />
-      </div>
+        <div className="filters-act">
+          <Button submit tone="primary">
+            {words.search}
+          </Button>
+        </div>
+      </form>
       {pages.error && !pages.data ? (
         <Refused error={pages.error} onRetry={() => void pages.refetch()} />
       ) : pages.isPending ? (
@@ -57,12 +69,12 @@ export function Component() {
           <DataTable
             label={words.title}
             columns={columns}
-            rows={shown}
+            rows={read}
             rowKey={(entry) => entry.id}
-            sorting={{ column: 'sequence', descending: true }}
+            sorting={{ column: 'at', descending: true }}
             empty={
-              <Empty title={read.length === 0 ? words.none : words.noMatch}>
-                <p>{read.length === 0 ? words.noneDetail : words.noMatchDetail(read.length)}</p>
+              <Empty title={searched ? words.noMatch : words.none}>
+                <p>{searched ? words.noMatchDetail : words.noneDetail}</p>
               </Empty>
             }
           />
@@ -78,10 +90,10 @@ export function Component() {
               {words.again}
             </Button>
           </div>
-          {last?.hash && (
+          {!searched && newest?.hash && (
             <Note tone="idle" title={words.chain}>
-              <p className="small">{words.chainDetail(last.sequence ?? read.length)}</p>
-              <CopyField text={last.hash} what={words.chain} />
+              <p className="small">{words.chainDetail(newest.sequence ?? read.length)}</p>
+              <CopyField text={newest.hash} what={words.chain} />
             </Note>
           )}
         </>

@@ -1,5 +1,5 @@
 // Every node a tile, every slot a cell. What is filtered is in the URL, so that a view can be sent to somebody.
-import { useCallback, useEffect, useMemo, useState } from 'react';
+import { useMemo, useState } from 'react';
 import { Link, useNavigate, useSearchParams } from 'react-router';
 import type { Schemas } from '../../api/client';
 import * as operator from '../../api/operator';
@@ -12,7 +12,7 @@ import { DataTable, type Column } from '../../ui/DataTable';
 import { count, gpuModel } from '../../ui/format';
 import { Page } from '../../ui/Page';
 import { Bars, StateBadge, Tabs, Time } from '../../ui/pieces';
-import { Empty, Note, Reading } from '../../ui/states';
+import { Empty, Note, ProblemNote, Reading } from '../../ui/states';
 import { useWindowWidth } from '../../ui/window';
 import { cellKinds, cellNumber, cellsPerNode, countCells, fleetOf, postures, type Fleet } from './fleet/cells';
 import { FleetMap } from './fleet/FleetMap';
@@ -22,9 +22,6 @@ import { Ref, useCatalogNames } from './parts';
 
 const words = strings.operator.fleet;
 type NodeView = Schemas['NodeView'];
-
-/** The table has counts of slots for so many nodes; the slots of each are a request. */
-const slotsOfTable = 400;
 
 interface Wanted {
   region: string;
@@ -166,7 +163,7 @@ function Shown({ nodes, complete }: { nodes: readonly NodeView[]; complete: bool
     model: params.get('model') ?? 'all',
     posture: params.get('posture') ?? 'all',
   };
-  const { reader, version } = useFleetSlots();
+  const { slots, version } = useFleetSlots();
   const kept = useMemo(
     () =>
       nodes.filter(
@@ -180,12 +177,8 @@ function Shown({ nodes, complete }: { nodes: readonly NodeView[]; complete: bool
   );
   const labelOf = (node: NodeView): string => `${names.regionOfPool(node.pool_id)} / ${names.pool(node.pool_id)}`;
   const labels = kept.map(labelOf).join('\n');
-  const fleet = useMemo(() => fleetOf(kept, labelOf, reader.of), [kept, labels, reader, version]); // eslint-disable-line react-hooks/exhaustive-deps -- `labels` stands for `labelOf`
-  const visible = useCallback((from: number, to: number) => reader.want(fleet.nodes.slice(from, to).map((node) => node.id)), [fleet.nodes, reader]);
+  const fleet = useMemo(() => fleetOf(kept, labelOf, slots.of), [kept, labels, slots, version]); // eslint-disable-line react-hooks/exhaustive-deps -- `labels` stands for `labelOf`
   const view = params.get('view') ?? 'map';
-  useEffect(() => {
-    if (view === 'table') reader.want(kept.slice(0, slotsOfTable).map((node) => node.id));
-  }, [view, kept, reader]);
   const change = (name: string, value: string): void =>
     setParams(
       (before) => {
@@ -205,6 +198,7 @@ function Shown({ nodes, complete }: { nodes: readonly NodeView[]; complete: bool
   return (
     <>
       <StuckNote />
+      {slots.error !== undefined && <ProblemNote error={slots.error} onRetry={() => slots.survey()} />}
       <FilterBar wanted={wanted} onChange={change} nodes={nodes} />
       <Summary fleet={fleet} wanted={wanted} />
       <Tabs
@@ -225,7 +219,7 @@ function Shown({ nodes, complete }: { nodes: readonly NodeView[]; complete: bool
                     <span className="push" />
                     <Select compact label={words.density} value={density} onChange={(id) => setPicked(id as Density['id'])} options={densities.map((each) => ({ id: each.id, label: words.densities[each.id] }))} />
                   </div>
-                  <FleetMap fleet={fleet} density={chosen} onOpen={(id) => void navigate(`/operator/nodes/${id}`)} onVisible={visible} />
+                  <FleetMap fleet={fleet} density={chosen} onOpen={(id) => void navigate(`/operator/nodes/${id}`)} />
                 </div>
               ),
           },
@@ -248,7 +242,7 @@ export function Component() {
       calls={[
         { method: 'GET', path: '/api/v1/admin/nodes', cli: 'gpuaas node list' },
         { method: 'GET', path: '/api/v1/admin/occupancy', cli: 'gpuaas admin occupancy' },
-        { method: 'GET', path: '/api/v1/admin/nodes/{node_id}/resource-slots' },
+        { method: 'GET', path: '/api/v1/admin/resource-slots' },
       ]}
     >
       <Reading of={nodes} lines={8}>

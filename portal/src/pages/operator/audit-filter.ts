@@ -1,7 +1,7 @@
-// Which entries of the audit trail match a search. Pure.
-import type { Schemas } from '../../api/client';
+// What is searched for in the audit trail, as the API takes it. Pure.
+import type { operations } from '../../api/schema';
 
-/** What is searched for; empty fields match everything. `from` and `to` are local times as a date field gives them. */
+/** What somebody typed; empty fields match everything. `from` and `to` are local times as a date field gives them. */
 export interface AuditFilter {
   actor: string;
   action: string;
@@ -10,13 +10,25 @@ export interface AuditFilter {
   to: string;
 }
 
-const within = (text: string, part: string): boolean => text.toLowerCase().includes(part.trim().toLowerCase());
+/** The query of a search. */
+export type AuditQuery = NonNullable<operations['audit_list']['parameters']['query']>;
 
-/** Whether an entry matches. Words of an action may be written with spaces. */
-export function matchesAudit(entry: Schemas['AuditView'], filter: AuditFilter): boolean {
-  if (!within(entry.actor, filter.actor) || !within(entry.subject, filter.subject)) return false;
-  if (!within(entry.action.replaceAll('_', ' '), filter.action.replaceAll('_', ' '))) return false;
-  const at = Date.parse(entry.at);
-  if (filter.from && at < Date.parse(filter.from)) return false;
-  return !filter.to || at <= Date.parse(filter.to);
+/** A local time as the API takes it; nothing for a time that is none. */
+function moment(local: string): string | undefined {
+  const at = new Date(local);
+  return Number.isNaN(at.getTime()) ? undefined : `${at.toISOString().slice(0, 19)}Z`;
+}
+
+/** The search, newest first. Words of an action may be written with spaces. */
+export function auditQuery(filter: AuditFilter): AuditQuery {
+  const action = filter.action.trim().toLowerCase().replaceAll(/\s+/g, '_');
+  const [actor, subject, from, to] = [filter.actor.trim(), filter.subject.trim(), moment(filter.from), moment(filter.to)];
+  return {
+    order: 'newest',
+    ...(actor === '' ? {} : { actor }),
+    ...(action === '' ? {} : { action }),
+    ...(subject === '' ? {} : { subject }),
+    ...(from === undefined ? {} : { from }),
+    ...(to === undefined ? {} : { to }),
+  };
 }

@@ -124,14 +124,11 @@ export function Events({ allocationId }: { allocationId: string }) {
     key: ['events-of', allocationId],
     touches: { nouns: ['allocation'], subject: allocationId },
     read: async () => {
-      const begin = await answer(
-        api.GET('/api/v1/allocations/{allocation_id}/timeline', { params: { path: { allocation_id: allocationId }, query: { after: 0, page_size: 1 } } }),
-      );
-      let after = Math.max(0, (begin.items[0]?.position ?? 1) - 1);
       const items: Schemas['CloudEvent'][] = [];
+      let after = 0;
       for (let page = 0; page < eventPages; page += 1) {
-        const got: Schemas['EventPage'] = await answer(api.GET('/api/v1/events', { params: { query: { after, page_size: pageSize } } }));
-        items.push(...got.items.filter((event) => event.subject === allocationId));
+        const got: Schemas['EventPage'] = await answer(api.GET('/api/v1/events', { params: { query: { after, page_size: pageSize, subject: allocationId } } }));
+        items.push(...got.items);
         if (got.next_after <= after || got.next_after >= got.head) return { items, complete: true };
         after = got.next_after;
       }

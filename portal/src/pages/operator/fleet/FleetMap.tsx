@@ -3,7 +3,7 @@
 import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState, type CSSProperties, type KeyboardEvent, type PointerEvent } from 'react';
 import { strings } from '../../../strings';
 import { cellKinds, cellsPerNode, postures, type Fleet } from './cells';
-import { hit, layOut, step, tilesBetween, type Density, type Spot } from './layout';
+import { hit, layOut, step, type Density, type Spot } from './layout';
 import { compose, paintCell, paintWords, postureTone, type Colours, type Pixels, type Sprites } from './paint';
 
 const words = strings.operator.fleet;
@@ -13,8 +13,6 @@ interface FleetMapProps {
   density: Density;
   /** Opens a node. */
   onOpen: (nodeId: string) => void;
-  /** Says which nodes are on the screen. */
-  onVisible?: (from: number, to: number) => void;
   /** Called after every redraw with how long it took, in milliseconds. */
   onPainted?: (ms: number, cells: number) => void;
 }
@@ -117,7 +115,7 @@ export function cellName(fleet: Fleet, spot: Spot): string {
 }
 
 /** The map. */
-export function FleetMap({ fleet, density, onOpen, onVisible, onPainted }: FleetMapProps) {
+export function FleetMap({ fleet, density, onOpen, onPainted }: FleetMapProps) {
   const box = useRef<HTMLDivElement>(null);
   const canvas = useRef<HTMLCanvasElement>(null);
   const [size, setSize] = useState({ width: 0, height: 0 });
@@ -161,12 +159,6 @@ export function FleetMap({ fleet, density, onOpen, onVisible, onPainted }: Fleet
 
   useLayoutEffect(draw, [draw]);
 
-  const scrolled = useCallback(() => {
-    const element = box.current;
-    if (element) onVisible?.(...tilesBetween(layout, element.scrollTop, element.scrollTop + element.clientHeight));
-  }, [layout, onVisible]);
-  useEffect(scrolled, [scrolled, size.height]);
-
   const reveal = (next: Spot): void => {
     const element = box.current;
     if (!element) return;
@@ -206,7 +198,6 @@ export function FleetMap({ fleet, density, onOpen, onVisible, onPainted }: Fleet
         style={{ height: layout.height + 4 }}
         onScroll={() => {
           draw();
-          scrolled();
           setOver(undefined);
         }}
       >

@@ -2,7 +2,7 @@
 import type { Schemas } from '../../../api/client';
 import type { Tone } from '../../../ui/icons';
 
-type Slot = Schemas['SlotView'];
+type Slot = Schemas['SlotCellView'];
 type NodeView = Schemas['NodeView'];
 
 /** How a cell stands. The number is the index in `cellKinds`. */
@@ -39,7 +39,7 @@ export function cellNumber(id: CellKind['id']): Cell {
 
 /** How a slot stands on the map. A free slot that differs from what was approved is not for sale, and shown as such. */
 export function cellOf(slot: Slot): Cell {
-  if (slot.drift.length > 0 && slot.execution === 'available') return cellNumber('drifted');
+  if (slot.drifted && slot.execution === 'available') return cellNumber('drifted');
   return cellNumber(slot.execution);
 }
 

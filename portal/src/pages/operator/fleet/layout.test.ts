@@ -73,12 +73,12 @@ describe('step', () => {
 });
 
 describe('fleet', () => {
-  const slot = (module: number | undefined, execution: Schemas['SlotState'], drift: unknown[] = []): Schemas['SlotView'] =>
-    ({ gpu_module_id: module, execution, drift }) as Schemas['SlotView'];
+  const slot = (module: number | undefined, execution: Schemas['SlotState'], drifted = false): Schemas['SlotCellView'] =>
+    ({ id: 'slt', node_id: 'nod', execution, drifted, ...(module === undefined ? {} : { gpu_module_id: module }) });
 
   it('puts slots where their modules are, and the rest where there is room', () => {
     const cells = new Uint8Array(8);
-    placeCells(cells, 0, [slot(8, 'in_use'), slot(undefined, 'wiping'), slot(2, 'available', [{}])]);
+    placeCells(cells, 0, [slot(8, 'in_use'), slot(undefined, 'wiping'), slot(2, 'available', true)]);
     expect(cells[7]).toBe(cellNumber('in_use'));
     expect(cells[0]).toBe(cellNumber('wiping'));
     expect(cells[1]).toBe(cellNumber('drifted'));
