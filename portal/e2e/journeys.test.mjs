@@ -221,7 +221,8 @@ test('somebody who is told to go reads for whom, by which rule, and until when',
   });
 });
 
-test('an administrator adds a webhook, tries it out, reads its log and has it sent again', async () => {
+/** Adds a webhook on a page, tries it out, reads its log and has it sent again. */
+async function tryWebhook(role, path) {
   const received = [];
   const receiver = createServer((request, response) => {
     received.push(request.headers);
@@ -231,8 +232,8 @@ test('an administrator adds a webhook, tries it out, reads its log and has it se
   await new Promise((resolve) => receiver.listen(0, '127.0.0.1', resolve));
   const address = `http://127.0.0.1:${receiver.address().port}/hook`;
   try {
-    await inWindow(platform.windowOf('tenant_admin'), async (page) => {
-      await page.goto(`${platform.url}/tenants/${catalogue.projects['aurora/vision'].tenant_id}/webhooks`);
+    await inWindow(platform.windowOf(role), async (page) => {
+      await page.goto(platform.url + path);
       await page.getByText('No webhook').waitFor();
       await page.getByRole('button', { name: 'Add a webhook' }).click();
       const dialog = page.getByRole('dialog', { name: 'Add a webhook' });
@@ -255,11 +256,53 @@ test('an administrator adds a webhook, tries it out, reads its log and has it se
       await page.getByRole('button', { name: 'Send again' }).click();
       await again;
       assert.equal(received[1]['webhook-id'], received[0]['webhook-id']);
+      await page.getByRole('button', { name: 'Remove' }).click();
+      await page.getByRole('alertdialog').getByRole('button', { name: 'Remove' }).click();
+      await page.getByText('No webhook').waitFor();
     });
   } finally {
     receiver.closeAllConnections();
     await new Promise((resolve) => receiver.close(resolve));
   }
+}
+
+test('an administrator adds a webhook, tries it out, reads its log, has it sent again, and removes it', async () => {
+  await tryWebhook('tenant_admin', `/tenants/${catalogue.projects['aurora/vision'].tenant_id}/webhooks`);
+});
+
+test('an operator does the same with a webhook of the platform', async () => {
+  await tryWebhook('platform_operator', '/operator/webhooks');
+});
+
+test('somebody launches whatever a hardware profile gives, with a priority and a longest run; where there is no queue they read why not', async () => {
+  await platform.call('platform_operator', 'PUT', '/api/v1/hardware-profiles/any-gpu', { slug: 'any-gpu', name: 'Any GPU' });
+  const speech = catalogue.projects['aurora/speech'];
+  await keyOf(platform, 'tenant_admin', speech.id);
+  const choose = async (page, label, option) => {
+    await page.getByRole('button', { name: new RegExp(`${label}$`) }).click();
+    await page.getByRole('option', { name: option }).click();
+  };
+  await inWindow(platform.windowOf('tenant_admin'), async (page) => {
+    await page.goto(`${platform.url}/projects/${catalogue.projects['aurora/vision'].id}/launch`);
+    await page.getByText('Only for projects with a queue; this one has none.').waitFor();
+    assert.ok(await page.getByRole('radio', { name: /^Any GPU/ }).isDisabled());
+    await page.getByText(/^This project has no queue/).waitFor();
+    await page.getByText('Nothing to choose: the disk belongs to the GPU’s slot.').waitFor();
+
+    await page.goto(`${platform.url}/projects/${speech.id}/launch`);
+    await page.getByRole('radio', { name: /^Any GPU/ }).locator('xpath=ancestor::label').click();
+    await page.getByRole('textbox', { name: 'Name' }).fill('whatever');
+    await choose(page, 'Priority', /^urgent/);
+    await choose(page, 'Runs at most', '4 h');
+    await page.getByRole('button', { name: 'The same as a command or a call' }).click();
+    await page.getByText(/^gpuaas launch whatever --project aurora\/speech --hardware-profile any-gpu --gpus 1 .*--priority-class urgent --max-run 14400s/).waitFor();
+    await page.getByRole('button', { name: 'Launch 1 GPU' }).click();
+    await page.getByRole('heading', { name: 'whatever', level: 1 }).waitFor();
+  });
+  const { items } = await platform.call('tenant_admin', 'GET', `/api/v1/projects/${speech.id}/workloads`);
+  const made = items.find((each) => each.name === 'whatever');
+  assert.equal(made.priority_class, 'urgent');
+  assert.equal(made.max_run_s, 14_400);
 });
 
 test('a lost connection is shown, and heals by itself', async () => {

@@ -2,7 +2,7 @@
 // browser, no request to anybody else, nothing wider than the window or outside of it. Pictures of all of them go to target/screenshots/.
 import assert from 'node:assert/strict';
 import { mkdir } from 'node:fs/promises';
-import { after, before, test } from 'node:test';
+import { after, before, describe, test } from 'node:test';
 import axe from 'axe-core';
 import { launch, readCatalogue, startPlatform } from './platform.mjs';
 import { operatorPages, pathOf, tenantPages } from './routes.mjs';
@@ -28,6 +28,12 @@ before(async () => {
 });
 after(() => platform?.end());
 
+/** Comes when a change of the window has been drawn: what measures itself does so in the next frame, and is drawn in the one after. */
+function drawn() {
+  const frame = () => new Promise((resolve) => window.requestAnimationFrame(resolve));
+  return frame().then(frame).then(frame);
+}
+
 /** Whether anything on the page is cut off: it is wider than the window, or a part of it lies outside. */
 function lost() {
   const { scrollWidth, clientWidth } = document.documentElement;
@@ -51,6 +57,7 @@ async function inspect(page, complaints, name, path) {
     const where = `${name} at ${look.width}, ${look.theme}`;
     await page.setViewportSize({ width: look.width, height: look.height });
     await page.emulateMedia({ colorScheme: look.theme });
+    await page.evaluate(drawn);
     for (const complaint of await page.evaluate(lost)) complaints.push(`${where}: ${complaint}`);
     if (look.axe) {
       const found = await page.evaluate((runOnly) => window.axe.run(document, { runOnly, resultTypes: ['violations'] }), look.axe);
@@ -80,7 +87,7 @@ async function inspectAll(context, pages) {
 /** The pages of a list for these ids, by the names of their pictures. */
 const paths = (list, ids) => list.map(([route, about]) => [about.picture, pathOf(route, ids)]);
 
-test('the pages of those who use the platform', async () => {
+async function tenantLooks() {
   const project = catalogue.projects['aurora/vision'];
   const speech = catalogue.projects['aurora/speech'];
   const home = `/projects/${project.id}`;
@@ -102,9 +109,9 @@ test('the pages of those who use the platform', async () => {
     ['missing', '/no/such/page'],
     ['denied', '/operator/fleet'],
   ]);
-});
+}
 
-test('the pages of those who run the platform', async () => {
+async function operatorLooks() {
   const blocked = catalogue.nodes['h200-slices-08'];
   const busy = catalogue.nodes['h200-slices-01'];
   const climate = catalogue.projects['borealis/climate'];
@@ -122,6 +129,12 @@ test('the pages of those who run the platform', async () => {
     ['operator-node-blocked', `/operator/nodes/${blocked.id}`],
     ['operator-approval-blocked', `/operator/nodes/${blocked.id}/slots`],
   ]);
+}
+
+// Two windows at once: a browser draws each in a process of its own.
+describe('every page', { concurrency: true }, () => {
+  test('the pages of those who use the platform', tenantLooks);
+  test('the pages of those who run the platform', operatorLooks);
 });
 
 test('the fleet map shows its states by colour, for those who want no motion too', async () => {

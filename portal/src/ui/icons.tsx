@@ -11,8 +11,8 @@ export function icon(path: ReactElement): (props: IconProps) => ReactElement {
   return function Icon({ size = 16 }: IconProps) {
     return (
       <svg
-        width={size}
-        height={size}
+        width={`${size / 16}rem`}
+        height={`${size / 16}rem`}
         viewBox="0 0 16 16"
         fill="none"
         stroke="currentColor"
@@ -65,7 +65,7 @@ export function ToneMark({ tone, size = 12 }: { tone: Tone; size?: number }) {
     idle: <circle cx="6" cy="6" r="4" fill="none" stroke="currentColor" strokeWidth="1.8" />,
   };
   return (
-    <svg width={size} height={size} viewBox="0 0 12 12" aria-hidden="true" focusable="false">
+    <svg width={`${size / 16}rem`} height={`${size / 16}rem`} viewBox="0 0 12 12" aria-hidden="true" focusable="false">
       {shapes[tone]}
     </svg>
   );
