@@ -137,6 +137,8 @@ test('what belongs to another tenant is not there', async () => {
     for (const path of [`/allocations/${foreign}`, `/projects/${project.id}/allocations/${foreign}`, `/projects/${project.id}/ssh-keys`, '/no/such/page']) {
       await page.goto(platform.url + path);
       await page.getByRole('heading', { name: 'There is nothing here', level: 2 }).waitFor();
+      // Where the API was asked, its code is shown with where to read on; a path that is no page needs no asking.
+      if (path !== '/no/such/page') assert.equal(await page.getByRole('alert').getByRole('link', { name: 'What it means and what to do' }).getAttribute('href'), '/docs/errors/not_found');
       assert.equal(await page.getByText('theirs').count(), 0);
     }
     await page.goto(`${platform.url}/operator/fleet`);

@@ -9,7 +9,7 @@ import { createServer } from 'vite';
  * - `picture`: what its pictures are called
  * - `empty`: what it says on a platform, or in a project, where there is nothing yet; pages of one thing cannot be empty
  * - `deniedTo`: who is refused, of those who may see the project; operators' pages are for operators alone
- * - `still`: it reads nothing but the session, so it has nothing to wait for
+ * - `still`: it shows what the frame around it has read already, so it has nothing to wait for
  */
 export const pages = {
   '/projects/:projectId': { picture: 'home', empty: 'Nothing runs' },
@@ -22,7 +22,7 @@ export const pages = {
   '/projects/:projectId/ssh-keys': { picture: 'ssh-keys', empty: 'No key yet' },
   '/tenants/:tenantId/members': { picture: 'members', empty: 'No service account' },
   '/tenants/:tenantId/webhooks': { picture: 'webhooks', empty: 'No webhook', deniedTo: 'project_member' },
-  '/tenants/:tenantId/webhooks/:webhookId': { picture: 'webhook', deniedTo: 'project_member' },
+  '/tenants/:tenantId/webhooks/:webhookId': { picture: 'webhook' },
   // Whoever looks has at least the token of the session.
   '/tokens': { picture: 'tokens' },
   '/settings': { picture: 'settings', still: true },
@@ -42,7 +42,7 @@ export const pages = {
   '/operator/events': { picture: 'operator-events' },
   '/operator/audit': { picture: 'operator-audit' },
   '/operator/status': { picture: 'operator-status' },
-  '/operator/tenants': { picture: 'operator-tenants', empty: 'No tenant yet' },
+  '/operator/tenants': { picture: 'operator-tenants', empty: 'No tenant yet', still: true },
   '/operator/tenants/:tenantId': { picture: 'operator-tenant' },
   '/operator/catalog/:kind': { picture: 'operator-catalog', empty: 'None yet' },
   '/operator/catalog/:kind/:id': { picture: 'operator-catalog-item' },

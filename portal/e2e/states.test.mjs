@@ -29,12 +29,17 @@ before(async () => {
 });
 after(() => platform?.end());
 
-/** Goes to a page as a link of the portal does, without loading anything anew. */
-function go(page, path) {
-  return page.evaluate((to) => {
+/** Goes to a page as a link of the portal does, without loading anything anew. On the way it passes the settings, so that nothing of the page before is left. */
+async function go(page, path) {
+  const settings = page.getByRole('heading', { level: 1, name: 'Settings' });
+  const follow = (to) => {
     window.history.pushState({ idx: 0, key: to }, '', to);
     window.dispatchEvent(new window.PopStateEvent('popstate', { state: window.history.state }));
-  }, path);
+  };
+  await page.evaluate(follow, '/settings');
+  await settings.waitFor();
+  await page.evaluate(follow, path);
+  await settings.waitFor({ state: 'detached' });
 }
 
 /** Opens the portal as somebody, at a page that reads nothing, and waits until all other pages are at hand. */
