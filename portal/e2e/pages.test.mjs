@@ -119,7 +119,8 @@ async function operatorLooks() {
   const slots = await list(`/api/v1/admin/nodes/${busy.id}/resource-slots`);
   const mine = await launch(platform, catalogue, 'platform_operator', { project: 'borealis/climate', name: 'model', sku: 'h200-sxm-slice', gpus: 4 });
   const workloads = await list(`/api/v1/projects/${climate.id}/workloads`);
-  const { webhook } = await platform.call('platform_operator', 'POST', '/api/v1/admin/webhooks', { url: `${platform.url}/nobody-takes-it`, description: 'for the pager' });
+  const { webhook } = await platform.call('platform_operator', 'POST', '/api/v1/admin/webhooks', { url: `${platform.url}/nobody-takes-it`, description: 'for the pager', event_types: ['webhook.tested'] });
+  await platform.call('platform_operator', 'POST', `/api/v1/webhooks/${webhook.id}/test`);
   const ids = {
     ...{ nodeId: busy.id, slotId: slots[0].id, workloadId: workloads[0].id, allocationId: mine, tenantId: climate.tenant_id, webhookId: webhook.id },
     ...{ kind: 'skus', id: catalogue.skus['h200-sxm-slice'].id },

@@ -1,6 +1,6 @@
 // The audit trail, newest first, searched by the control plane and read on as far as the reader asks.
 import { useInfiniteQuery } from '@tanstack/react-query';
-import { useState, type FormEvent } from 'react';
+import { useState, type FormEvent, type ReactNode } from 'react';
 import { answer, api, pageSize, type Schemas } from '../../api/client';
 import { strings } from '../../strings';
 import { Button, TextField } from '../../ui/controls';
@@ -15,6 +15,15 @@ const words = strings.operator.audit;
 type Entry = Schemas['AuditView'];
 
 const nothing: AuditFilter = { actor: '', action: '', subject: '', from: '', to: '' };
+
+/** Something in a row that the search can be narrowed to. */
+function Narrow({ label, onPress, children }: { label: string; onPress: () => void; children: ReactNode }) {
+  return (
+    <button type="button" className="narrow" title={label} onClick={onPress}>
+      {children}
+    </button>
+  );
+}
 
 /** The page. */
 export function Component() {
@@ -35,11 +44,16 @@ export function Component() {
     setAsked(filter);
   };
   const set = (name: keyof AuditFilter, value: string): void => setFilter((before) => ({ ...before, [name]: value }));
+  const narrow = (name: 'actor' | 'action', value: string): void => {
+    const next = { ...filter, [name]: value };
+    setFilter(next);
+    setAsked(next);
+  };
   const columns: Column<Entry>[] = [
     { id: 'sequence', title: words.sequence, align: 'end', value: (entry) => entry.sequence },
     { id: 'at', title: words.at, value: (entry) => entry.at, render: (entry) => <Time at={entry.at} /> },
-    { id: 'actor', title: words.actor, value: (entry) => entry.actor, render: (entry) => <Ref id={entry.actor} /> },
-    { id: 'action', title: words.action, value: (entry) => word(entry.action) },
+    { id: 'actor', title: words.actor, value: (entry) => entry.actor, render: (entry) => <Narrow label={words.onlyActor(entry.actor)} onPress={() => narrow('actor', entry.actor)}><Ref id={entry.actor} /></Narrow> },
+    { id: 'action', title: words.action, value: (entry) => word(entry.action), render: (entry) => <Narrow label={words.onlyAction(word(entry.action))} onPress={() => narrow('action', entry.action)}>{word(entry.action)}</Narrow> },
     { id: 'subject', title: words.subject, value: (entry) => entry.subject, render: (entry) => <Ref id={entry.subject} /> },
     { id: 'tenant', title: words.tenant, value: (entry) => entry.tenant_id, render: (entry) => (entry.tenant_id ? <Ref id={entry.tenant_id} /> : '–') },
     { id: 'request', title: words.request, value: (entry) => entry.request_id, render: (entry) => <code className="small">{entry.request_id}</code> },
@@ -49,9 +63,9 @@ export function Component() {
   return (
     <Page title={words.title} lead={words.lead} calls={[{ method: 'GET', path: '/api/v1/audit', cli: 'gpuaas audit list' }]}>
       <form className="filters" onSubmit={search}>
-        <TextField type="search" label={words.actor} hint={words.actorHint} value={filter.actor} onChange={(value) => set('actor', value)} />
-        <TextField type="search" label={words.action} hint={words.actionHint} value={filter.action} onChange={(value) => set('action', value)} />
-        <TextField type="search" label={words.subject} hint={words.subjectHint} value={filter.subject} onChange={(value) => set('subject', value)} />
+        <TextField type="search" label={words.actor} value={filter.actor} onChange={(value) => set('actor', value)} />
+        <TextField type="search" label={words.action} value={filter.action} onChange={(value) => set('action', value)} />
+        <TextField type="search" label={words.subject} value={filter.subject} onChange={(value) => set('subject', value)} />
         <TextField type="datetime-local" label={words.from} value={filter.from} onChange={(value) => set('from', value)} />
         <TextField type="datetime-local" label={words.to} value={filter.to} onChange={(value) => set('to', value)} />
         <div className="filters-act">
@@ -60,6 +74,7 @@ export function Component() {
           </Button>
         </div>
       </form>
+      <p className="small soft">{words.searchHint}</p>
       {pages.error && !pages.data ? (
         <Refused error={pages.error} onRetry={() => void pages.refetch()} />
       ) : pages.isPending ? (
