@@ -12,8 +12,10 @@ use store::invariants::{self, Rules, Violation};
 use store::operations::OperationNew;
 use store::slot_profiles::{SlotNeeds, SlotProfileTerms};
 use store::testing::both_engines;
+use store::webhooks::WebhookTerms;
 use store::{
     Db, Dialect, StoreError, Tx, audit, events, idempotency, images, operations, regions, slot_profiles, ssh_keys,
+    webhooks,
 };
 
 use crate::enrollment;
@@ -132,11 +134,29 @@ pub fn busy(db: &Db) {
     .unwrap();
 }
 
+// A webhook of the project.
+fn hooked(db: &Db, site: &Site) {
+    let (tenant_id, project_id) = (site.tenant_id.clone(), site.project_id.clone());
+    write(db, move |tx, stamp| {
+        let terms = WebhookTerms {
+            url: "https://pager.example/gpuaas".parse().unwrap(),
+            description: None,
+            event_types: vec![],
+            project_id: Some(project_id.clone()),
+            enabled: true,
+            disabled_why: None,
+        };
+        webhooks::insert(tx, stamp, (&fresh!(WebhookId), Some(&tenant_id)), &terms, ("whsec_c2VjcmV0", 0))
+    })
+    .unwrap();
+}
+
 /// What comes and goes around launches: a key that stays, one that goes, a profile that was changed, an image, a host that
 /// is expected, a region that is gone, governance of all of it, work in a queue, and another tenant.
 fn brought(db: &Db, site: &Site) {
     governance::governed(db, site);
     workloads::submitted(db, site, 2, 0);
+    hooked(db, site);
     tenant(db);
     enrollment::token(db, &site.pool_id, 600);
     let of = (&site.tenant_id, &site.project_id);
