@@ -58,8 +58,9 @@ export function Component() {
     { id: 'tenant', title: words.tenant, value: (entry) => entry.tenant_id, render: (entry) => (entry.tenant_id ? <Ref id={entry.tenant_id} /> : '–') },
     { id: 'request', title: words.request, value: (entry) => entry.request_id, render: (entry) => <code className="small">{entry.request_id}</code> },
   ];
-  // The chain is numbered a moment after the fact, so the very newest may have no number yet.
-  const newest = read.find((entry) => entry.hash !== undefined);
+  // The chain is numbered a moment after the fact: the very newest may have no number yet, and two of one moment may have theirs
+  // the other way round.
+  const newest = read.reduce<Entry | undefined>((last, entry) => ((entry.sequence ?? 0) > (last?.sequence ?? 0) ? entry : last), undefined);
   return (
     <Page title={words.title} lead={words.lead} calls={[{ method: 'GET', path: '/api/v1/audit', cli: 'gpuaas audit list' }]}>
       <form className="filters" onSubmit={search}>
