@@ -13,7 +13,7 @@ use govern::{
     preempt::{Part, Place},
     workload::WorkloadIx,
 };
-use model::{AllocationId, NodeId, Timestamp, supply::SlotState};
+use model::{AllocationId, NodeId, SlotId, Timestamp, supply::SlotState};
 
 use crate::snapshot::Snapshot;
 
@@ -25,30 +25,80 @@ pub(super) trait Tenancy {
     fn allocations(&self, workload: WorkloadIx) -> &[AllocationId];
 }
 
+/// Nodes as they were before something was tried on them.
+#[derive(Default)]
+pub(super) struct Before {
+    nodes: BTreeMap<NodeId, Kept>,
+    placed: u32,
+}
+
+impl Before {
+    fn keep(&mut self, snapshot: &Snapshot, node: &NodeId) {
+        if !self.nodes.contains_key(node)
+            && let Some(kept) = snapshot.inventory.keep(node)
+        {
+            self.nodes.insert(node.clone(), kept);
+        }
+    }
+
+    /// These are gone, and what they had is free.
+    pub(super) fn leave(&mut self, snapshot: &mut Snapshot, allocations: &[AllocationId]) {
+        for allocation in allocations {
+            if let Some(node) = snapshot.node_of(allocation).cloned() {
+                self.keep(snapshot, &node);
+                snapshot.inventory.release(&node, allocation, SlotState::Available, None);
+            }
+        }
+    }
+
+    /// These slots are free.
+    pub(super) fn free(&mut self, snapshot: &mut Snapshot, node: &NodeId, slots: &[SlotId]) {
+        self.keep(snapshot, node);
+        snapshot.inventory.turn(node, slots, SlotState::Available, None);
+    }
+
+    /// As many members as find a place have one; says where.
+    pub(super) fn place(
+        &mut self,
+        snapshot: &mut Snapshot,
+        request: &Request,
+        members: usize,
+    ) -> Vec<(NodeId, Vec<SlotId>)> {
+        let mut places = vec![];
+        for _ in 0..members {
+            let Verdict::Placed(found) = snapshot.inventory.place(request) else { break };
+            let node = found.chosen.node_id;
+            self.keep(snapshot, &node);
+            self.placed += 1;
+            let occupant = stand_in(request, self.placed, found.slot_ids.clone());
+            if snapshot.inventory.claim(&node, request.shape, &occupant).is_err() {
+                break;
+            }
+            places.push((node, found.slot_ids));
+        }
+        places
+    }
+
+    /// Makes everything as it was.
+    pub(super) fn restore(self, snapshot: &mut Snapshot) {
+        self.nodes.into_values().for_each(|kept| snapshot.inventory.put_back(kept));
+    }
+}
+
 /// The picture, with what a cycle has promised so far.
 pub(super) struct PictureFloor<'a> {
     snapshot: &'a mut Snapshot,
     tenancy: &'a dyn Tenancy,
-    // As the nodes were before the cycle.
-    before: BTreeMap<NodeId, Kept>,
-    promised: u32,
+    before: Before,
 }
 
 impl<'a> PictureFloor<'a> {
     pub(super) fn new(snapshot: &'a mut Snapshot, tenancy: &'a dyn Tenancy) -> Self {
-        Self { snapshot, tenancy, before: BTreeMap::new(), promised: 0 }
+        Self { snapshot, tenancy, before: Before::default() }
     }
 
     fn count(asked: &Placing<'_>) -> u32 {
         asked.assignment.pod_sets.iter().fold(0_u32, |sum, set| sum.saturating_add(set.count)).max(1)
-    }
-
-    fn keep(&mut self, node: &NodeId) {
-        if !self.before.contains_key(node)
-            && let Some(kept) = self.snapshot.inventory.keep(node)
-        {
-            self.before.insert(node.clone(), kept);
-        }
     }
 }
 
@@ -72,36 +122,23 @@ impl Floor for PictureFloor<'_> {
     }
 
     fn occupy(&mut self, asked: &Placing<'_>, gone: &[WorkloadIx]) {
-        for allocation in gone.iter().flat_map(|workload| self.tenancy.allocations(*workload)) {
-            if let Some(node) = self.snapshot.node_of(allocation).cloned() {
-                self.keep(&node);
-                self.snapshot.inventory.release(&node, allocation, SlotState::Available, None);
-            }
+        for workload in gone {
+            self.before.leave(self.snapshot, self.tenancy.allocations(*workload));
         }
-        let Some(request) = self.tenancy.request(asked) else { return };
-        for _ in 0..Self::count(asked) {
-            let Verdict::Placed(found) = self.snapshot.inventory.place(&request) else { return };
-            let node = found.chosen.node_id;
-            self.keep(&node);
-            self.promised += 1;
-            let occupant = stand_in(&request, self.promised, found.slot_ids);
-            if self.snapshot.inventory.claim(&node, request.shape, &occupant).is_err() {
-                return;
-            }
+        if let Some(request) = self.tenancy.request(asked) {
+            self.before.place(self.snapshot, &request, Self::count(asked) as usize);
         }
     }
 }
 
 impl Drop for PictureFloor<'_> {
     fn drop(&mut self) {
-        for kept in std::mem::take(&mut self.before).into_values() {
-            self.snapshot.inventory.put_back(kept);
-        }
+        std::mem::take(&mut self.before).restore(self.snapshot);
     }
 }
 
-/// Somebody who holds slots in the picture while something is tried.
-pub(super) fn stand_in(request: &Request, number: u32, slot_ids: Vec<model::SlotId>) -> Occupant {
+// Somebody who holds slots in the picture while something is tried.
+fn stand_in(request: &Request, number: u32, slot_ids: Vec<SlotId>) -> Occupant {
     let mut bits = [0; 10];
     bits[6..].copy_from_slice(&number.to_be_bytes());
     Occupant {

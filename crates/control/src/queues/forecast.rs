@@ -5,11 +5,10 @@
 use std::collections::BTreeMap;
 
 use api::queue::{ExplanationView, QueueUseView};
-use engine::{Request, Verdict};
-use model::{Timestamp, WorkloadId, supply::SlotState, workload::PreemptionRule};
+use model::{Timestamp, WorkloadId, workload::PreemptionRule};
 use store::workloads::WorkloadRow;
 
-use super::{Admitted, CYCLES_AHEAD_MAX, Governor, Outcome, Told, Waiter, floor::stand_in, kept::Before};
+use super::{CYCLES_AHEAD_MAX, Governor, Outcome, Told, Waiter, floor::Before};
 use crate::snapshot::Snapshot;
 
 /// What would become of everybody.
@@ -24,20 +23,24 @@ pub(crate) struct Forecast {
 impl Governor {
     /// What would become of everybody. The picture is left as it was.
     pub(crate) fn forecast(mut self, snapshot: &mut Snapshot, now: Timestamp) -> Forecast {
-        let waiters = self.known.waiters.values().map(|waiter| (waiter.row.id.clone(), waiter.clone())).collect();
-        let mut coming = Coming { waiters, before: Before::default(), placed: 0 };
+        let waiters: BTreeMap<WorkloadId, Waiter> =
+            self.known.waiters.values().map(|waiter| (waiter.row.id.clone(), waiter.clone())).collect();
+        let mut before = Before::default();
         let mut forecast = Forecast::default();
         self.scheduler.places_changed();
         for _ in 0..CYCLES_AHEAD_MAX {
             let Outcome { admitted, told, waits, unfinished } = self.cycle(snapshot, now);
             let news = unfinished || !admitted.is_empty() || !told.is_empty();
             for one in admitted {
-                coming.place(snapshot, &one);
+                let waiter = waiters.get(&one.row.id);
+                if let Some(request) = waiter.and_then(|it| it.asked(Some(&one.flavor), one.pool_id.clone())) {
+                    before.place(snapshot, &request, one.wishes.len());
+                }
                 forecast.waits.remove(&one.row.id);
                 forecast.starts.insert(one.row.id.clone(), one.row);
             }
             for one in told {
-                self.leave(snapshot, &mut coming, &one);
+                self.leave(snapshot, &mut before, &one);
                 forecast.stops.insert(one.row.id.clone(), (one.row, one.rule));
             }
             forecast.waits.extend(waits.into_iter().map(|one| (one.row.id.clone(), (one.row, one.wait))));
@@ -46,56 +49,15 @@ impl Governor {
             }
         }
         forecast.uses = self.uses();
-        coming.before.restore(snapshot);
+        before.restore(snapshot);
         forecast
     }
 
-    fn leave(&mut self, snapshot: &mut Snapshot, coming: &mut Coming, told: &Told) {
+    fn leave(&mut self, snapshot: &mut Snapshot, before: &mut Before, told: &Told) {
         let Some(place) = self.running.remove(&told.row.id) else { return };
         self.scheduler.end(place);
-        let Some(holder) = self.known.holders.remove(&place) else { return };
-        for allocation in &holder.allocations {
-            if let Some(node) = snapshot.node_of(allocation).cloned() {
-                coming.before.keep(snapshot, &node);
-                snapshot.inventory.release(&node, allocation, SlotState::Available, None);
-            }
+        if let Some(holder) = self.known.holders.remove(&place) {
+            before.leave(snapshot, &holder.allocations);
         }
     }
-}
-
-// The picture as it would be after the cycles so far.
-struct Coming {
-    waiters: BTreeMap<WorkloadId, Waiter>,
-    before: Before,
-    placed: u32,
-}
-
-impl Coming {
-    fn place(&mut self, snapshot: &mut Snapshot, admitted: &Admitted) {
-        let Some(request) = self.waiters.get(&admitted.row.id).and_then(|waiter| asked(waiter, admitted)) else {
-            return;
-        };
-        for _ in &admitted.wishes {
-            let Verdict::Placed(found) = snapshot.inventory.place(&request) else { return };
-            let node = found.chosen.node_id;
-            self.before.keep(snapshot, &node);
-            self.placed += 1;
-            let occupant = stand_in(&request, self.placed, found.slot_ids);
-            if snapshot.inventory.claim(&node, request.shape, &occupant).is_err() {
-                return;
-            }
-        }
-    }
-}
-
-// What each member asks for with the flavor that it was given.
-fn asked(waiter: &Waiter, admitted: &Admitted) -> Option<Request> {
-    let mut request = waiter.request.clone();
-    if waiter.row.hardware.is_some() {
-        request.gpu_model = *waiter.models.iter().find(|(slug, _)| slug.as_str() == admitted.flavor)?.1;
-    }
-    if let Some(pool) = &admitted.pool_id {
-        request.pool_id = Some(pool.clone());
-    }
-    Some(request)
 }

@@ -7,14 +7,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use engine::{Kept, Request, Verdict};
+use engine::Request;
 use govern::cycle::{Placing, book::PendingIx};
-use model::{NodeId, SlotId, Timestamp, WorkloadId, supply::SlotState, workload::State};
+use model::{NodeId, SlotId, Timestamp, WorkloadId, workload::State};
 use store::preemptions::PreemptionRow;
 
 use super::{
     Governor, Known,
-    floor::{Tenancy, stand_in},
+    floor::{Before, Tenancy},
 };
 use crate::snapshot::Snapshot;
 
@@ -63,26 +63,6 @@ impl Known {
     }
 }
 
-/// Nodes as they were before something was tried on them.
-#[derive(Default)]
-pub(super) struct Before(BTreeMap<NodeId, Kept>);
-
-impl Before {
-    /// Remembers a node as it is now, unless that was done before.
-    pub(super) fn keep(&mut self, snapshot: &Snapshot, node: &NodeId) {
-        if !self.0.contains_key(node)
-            && let Some(kept) = snapshot.inventory.keep(node)
-        {
-            self.0.insert(node.clone(), kept);
-        }
-    }
-
-    /// Makes everything as it was.
-    pub(super) fn restore(self, snapshot: &mut Snapshot) {
-        self.0.into_values().for_each(|kept| snapshot.inventory.put_back(kept));
-    }
-}
-
 impl Governor {
     /// The free slots that are kept for those for whom others were told to go. The picture is left as it was.
     pub(crate) fn kept(&mut self, snapshot: &mut Snapshot, now: Timestamp) -> Vec<(NodeId, Vec<SlotId>)> {
@@ -98,17 +78,8 @@ impl Governor {
             let waiter = self.waiting.get(by).and_then(|place| self.known.waiters.get(place));
             let Some(waiter) = waiter else { continue };
             let request = freed.request.as_ref().unwrap_or(&waiter.request);
-            for _ in 0..waiter.row.members {
-                let Verdict::Placed(found) = snapshot.inventory.place(request) else { break };
-                let node = found.chosen.node_id;
-                before.keep(snapshot, &node);
-                let number = u32::try_from(chosen.len()).unwrap_or(u32::MAX);
-                let occupant = stand_in(request, number, found.slot_ids.clone());
-                if snapshot.inventory.claim(&node, request.shape, &occupant).is_err() {
-                    break;
-                }
-                chosen.push((node, found.slot_ids));
-            }
+            let members = usize::try_from(waiter.row.members).unwrap_or(0);
+            chosen.extend(before.place(snapshot, request, members));
         }
         before.restore(snapshot);
         let free = |(node, slots): (NodeId, Vec<SlotId>)| {
@@ -124,15 +95,9 @@ impl Governor {
         let holders = victims.filter_map(|id| self.known.holders.get(self.running.get(id)?));
         // One that runs again was not told this time.
         let holders = holders.filter(|holder| matches!(holder.row.state, State::Preempting | State::Stopping));
-        for allocation in holders.flat_map(|holder| &holder.allocations) {
-            if let Some(node) = snapshot.node_of(allocation).cloned() {
-                before.keep(snapshot, &node);
-                snapshot.inventory.release(&node, allocation, SlotState::Available, None);
-            }
-        }
+        holders.for_each(|holder| before.leave(snapshot, &holder.allocations));
         for (node, slots) in snapshot.wiping().clone() {
-            before.keep(snapshot, &node);
-            snapshot.inventory.turn(&node, &slots, SlotState::Available, None);
+            before.free(snapshot, &node, &slots);
         }
     }
 }

@@ -77,6 +77,21 @@ struct Waiter {
     models: BTreeMap<Slug, GpuModel>,
 }
 
+impl Waiter {
+    // What each member asks for with the flavor that it is given, and where that has to lie.
+    fn asked(&self, flavor: Option<&str>, pool: Option<PoolId>) -> Option<Request> {
+        let mut request = self.request.clone();
+        if self.row.hardware.is_some() {
+            let given = flavor?;
+            request.gpu_model = *self.models.iter().find(|(slug, _)| slug.as_str() == given)?.1;
+        }
+        if pool.is_some() {
+            request.pool_id = pool;
+        }
+        Some(request)
+    }
+}
+
 /// One that holds quota.
 #[derive(Debug, Clone)]
 struct Holder {
@@ -96,16 +111,9 @@ struct Known {
 
 impl Tenancy for Known {
     fn request(&self, asked: &Placing<'_>) -> Option<Request> {
-        let waiter = self.waiters.get(&asked.pending)?;
-        let mut request = waiter.request.clone();
-        if waiter.row.hardware.is_some() {
-            let (flavor, _) = flavor_of(asked.assignment)?;
-            request.gpu_model = *waiter.models.get(&self.names.flavor(flavor)?.slug)?;
-        }
-        if let Some(pool) = pool_of(&self.names, asked.assignment)? {
-            request.pool_id = Some(pool);
-        }
-        Some(request)
+        let flavor = flavor_of(asked.assignment).and_then(|(flavor, _)| self.names.flavor(flavor));
+        let pool = pool_of(&self.names, asked.assignment)?;
+        self.waiters.get(&asked.pending)?.asked(flavor.map(|flavor| flavor.slug.as_str()), pool)
     }
 
     fn allocations(&self, workload: WorkloadIx) -> &[AllocationId] {
